@@ -1,5 +1,7 @@
 #include "team.h"
 
+void team_share_all(bool shares) { sc_parallel_split_all(shares); }
+
 #if defined(__wasm__)
 
 void team_open(uint32_t width) { (void)width; }

@@ -15,6 +15,14 @@ void sc_parallel(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
     (void)step;
     if (count > 0) fn(work, 0, count, 0);
 }
+int64_t sc_parallel_step(int64_t count, double nanoseconds) {
+    (void)nanoseconds;
+    return count;
+}
+void sc_parallel_rows(int64_t count, double nanoseconds, sc_parallel_fn *fn, void *work) {
+    sc_parallel(count, sc_parallel_step(count, nanoseconds), fn, work);
+}
+void sc_parallel_split_all(bool splits) { (void)splits; }
 void sc_parallel_serve(uint32_t thread) { (void)thread; }
 void sc_parallel_end(void) {}
 void sc_parallel_fail(void) {}
@@ -51,6 +59,7 @@ static struct {
     _Atomic uint32_t asleep, present;
     _Atomic bool ends, failed, is_busy;
     uint32_t width;
+    bool splits_all;
     double missed;
     uint8_t *scratch;        // of threads 1, 2 and so on, one after the other
     uint64_t scratch_bytes;  // of each
@@ -175,6 +184,30 @@ void sc_parallel(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
     if (!is_inside && !is_small && is_alone) team.missed += (double)(count / sc_max_i64(step, 1));
     if (!is_inside) atomic_store(&team.is_busy, false);
 }
+
+// Nanoseconds of a range, which a thread takes in 100, and of the least work to share.
+enum { RANGE = 8000, LEAST = 10000 };
+
+// A few ranges are as many as threads, or a multiple, so that no thread has one more than others.
+int64_t sc_parallel_step(int64_t count, double nanoseconds) {
+    const double whole = (double)count * nanoseconds;
+    const int64_t width = sc_parallel_width();
+    if (width > 1 && team.splits_all) return 1;
+    if (width == 1 || count < 2 || whole < LEAST) return count;
+    int64_t ranges = whole < (double)count * RANGE ? 1 + (int64_t)(whole / RANGE) : count;
+    if (ranges > width) ranges = (ranges + width - 1) / width * width;
+    return (count + ranges - 1) / ranges;
+}
+
+void sc_parallel_rows(int64_t count, double nanoseconds, sc_parallel_fn *fn, void *work) {
+    const int64_t step = sc_parallel_step(count, nanoseconds);
+    if (step < count)
+        sc_parallel(count, step, fn, work);
+    else if (count > 0)
+        fn(work, 0, count, 0);
+}
+
+void sc_parallel_split_all(bool splits) { team.splits_all = splits; }
 
 // --- The host ------------------------------------------------------------------------------------
 

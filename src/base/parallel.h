@@ -34,6 +34,22 @@ void sc_parallel_set_width(uint32_t width);
 // must be its own.
 void sc_parallel(int64_t count, int64_t step, sc_parallel_fn *fn, void *work);
 
+// What one number costs on one core, in nanoseconds: to copy it, to take part in a sum or product,
+// to be converted or fetched by itself, and to pass through a function such as exp.
+#define SC_COST_COPY     0.3
+#define SC_COST_SUM      0.4
+#define SC_COST_CONVERT  1.5
+#define SC_COST_FUNCTION 3.0
+
+// The step for `count` rows of so many nanoseconds each: ranges that are worth some microseconds.
+// It is `count` if all of them are worth no more than that.
+int64_t sc_parallel_step(int64_t count, double nanoseconds);
+// Calls `fn` for ranges of such rows. Little work is done at once, at no cost. It may be called
+// inside of a part, too.
+void sc_parallel_rows(int64_t count, double nanoseconds, sc_parallel_fn *fn, void *work);
+// Makes every row a range by itself, whatever it costs. For tests.
+void sc_parallel_split_all(bool splits);
+
 // Makes sure that each thread but the caller's has `bytes` of scratch, which stay as long as the
 // threads. False if there is no memory for them. Not from inside of a part.
 bool sc_parallel_reserve(uint64_t bytes);

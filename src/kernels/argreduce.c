@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/parallel.h"
+
 typedef struct along {
     sc_reduction reduction;
     sc_class class_;  // I64, F32 as F64, or F64: doubles hold every float
@@ -87,7 +89,7 @@ static sc_status find_extreme(const sc_kernel_call *call, uint32_t mask, bool la
     if (a.reduction.count == 0 && a.reduction.out_count > 0)
         return sc_call_fail_hint(call, SC_ERR_ARGUMENT, "Check that the input is not empty.",
                                  "takes at least one element");
-    sc_reduction_each(&a.reduction, extreme_position, &a);
+    sc_reduction_share(&a.reduction, SC_COST_CONVERT, extreme_position, &a);
     return SC_OK;
 }
 
@@ -161,7 +163,7 @@ static sc_status scan(const sc_kernel_call *call) {
     SC_TRY(sc_reduction_init_along(call->ctx, &a.reduction, self, out, dim));
     SC_TRY(need_same_sizes(call, self, out));
     a.step = out->rank > 0 ? out->strides[dim] : 1;
-    sc_reduction_each(&a.reduction, scan_position, &a);
+    sc_reduction_share(&a.reduction, SC_COST_FUNCTION, scan_position, &a);
     return SC_OK;
 }
 
@@ -203,7 +205,7 @@ static sc_status running_extreme(const sc_kernel_call *call) {
     SC_TRY(need_same_sizes(call, self, values));
     SC_TRY(sc_reduction_init_along(call->ctx, &a.reduction, self, values, dim));
     a.step = values->rank > 0 ? values->strides[dim] : 1;
-    sc_reduction_each(&a.reduction, running_extreme_position, &a);
+    sc_reduction_share(&a.reduction, 2 * SC_COST_FUNCTION, running_extreme_position, &a);
     return SC_OK;
 }
 

@@ -1,6 +1,7 @@
 // glu: the first half of a dim times the sigmoid of the second.
 #include <math.h>
 
+#include "base/parallel.h"
 #include "compute/simd/simd_math.h"
 #include "kernels/move.h"
 
@@ -30,6 +31,34 @@ static sc_stream half_of(const sc_tensor *self, const sc_tensor *out, uint32_t d
     return s;
 }
 
+typedef struct gating {
+    sc_stream a, b, to;
+    sc_class class_;
+    sc_load_fn load;
+    sc_store_fn store;
+} gating;
+
+static void gate_part(void *work, int64_t from, int64_t end, uint32_t thread) {
+    const gating *g = work;
+    const uint32_t width = sc_class_bytes(g->class_);
+    sc_stream a = g->a, b = g->b, to = g->to;
+    sc_stream_seek(&a, from);
+    sc_stream_seek(&b, from);
+    sc_stream_seek(&to, from);
+    (void)thread;
+    for (int64_t i = from; i < end; i += SC_BLOCK) {
+        double x[SC_BLOCK], gate[SC_BLOCK];
+        int64_t n = sc_min_i64(SC_BLOCK, end - i);
+        sc_stream_load(&a, g->load, x, width, n);
+        sc_stream_load(&b, g->load, gate, width, n);
+        if (g->class_ == SC_CLASS_F64)
+            gate_f64(x, gate, n);
+        else
+            gate_f32((float *)(void *)x, (const float *)(const void *)gate, n);
+        sc_stream_store(&to, g->store, x, width, n);
+    }
+}
+
 // (self, dim, out)
 static sc_status run_glu(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_out(call);
@@ -43,21 +72,13 @@ static sc_status run_glu(const sc_kernel_call *call) {
         return sc_call_fail(call, SC_ERR_SHAPE,
                             "needs a float tensor, and a result of half its size along the dim");
     if (out->numel == 0) return SC_OK;
-    sc_stream a = half_of(self, out, dim, 0), b = half_of(self, out, dim, 1), to;
-    sc_load_fn load = sc_loader(class_, self->dtype);
-    uint32_t width = sc_class_bytes(class_);
-    SC_TRY(sc_stream_open(call->ctx, &to, out, out));
-    for (int64_t i = 0; i < out->numel; i += SC_BLOCK) {
-        double x[SC_BLOCK], gate[SC_BLOCK];
-        int64_t n = sc_min_i64(SC_BLOCK, out->numel - i);
-        sc_stream_load(&a, load, x, width, n);
-        sc_stream_load(&b, load, gate, width, n);
-        if (class_ == SC_CLASS_F64)
-            gate_f64(x, gate, n);
-        else
-            gate_f32((float *)(void *)x, (const float *)(const void *)gate, n);
-        sc_stream_store(&to, sc_storer(class_, out->dtype), x, width, n);
-    }
+    gating g = {.a = half_of(self, out, dim, 0),
+                .b = half_of(self, out, dim, 1),
+                .class_ = class_,
+                .load = sc_loader(class_, self->dtype),
+                .store = sc_storer(class_, out->dtype)};
+    SC_TRY(sc_stream_open(call->ctx, &g.to, out, out));
+    sc_parallel_rows(out->numel, SC_COST_FUNCTION + SC_COST_CONVERT, gate_part, &g);
     return SC_OK;
 }
 

@@ -2,6 +2,7 @@
 // scatters. Every index is checked before it is used, whatever its sign or width.
 #include <math.h>
 
+#include "base/parallel.h"
 #include "kernels/move.h"
 
 // --- Index tensors -------------------------------------------------------------------------------
@@ -24,6 +25,48 @@ static sc_status out_of_range(const sc_kernel_call *call, int64_t index, int64_t
 
 // --- Rows ----------------------------------------------------------------------------------------
 
+// Fails for the first index of the tensor, in its order, that is out of range.
+static sc_status check_indices(const sc_kernel_call *call, const sc_tensor *index, int64_t size) {
+    const sc_load_fn load = sc_loader(SC_CLASS_I64, index->dtype);
+    sc_stream walk;
+    sc_stream_init_dims(&walk, index->data, sc_dtype_bytes((sc_dtype)index->dtype), index->rank,
+                        index->sizes, index->strides);
+    for (int64_t left = index->numel; left > 0; left -= SC_BLOCK) {
+        int64_t block[SC_BLOCK], n = sc_min_i64(left, SC_BLOCK);
+        sc_stream_load(&walk, load, block, sizeof *block, n);
+        for (int64_t i = 0; i < n; i++)
+            if (block[i] < 0 || block[i] >= size) return out_of_range(call, block[i], size);
+    }
+    return SC_OK;
+}
+
+typedef struct rows {
+    const sc_tensor *table, *indices, *out;
+} rows;
+
+static void copy_rows(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const rows *r = work;
+    const sc_tensor *table = r->table, *indices = r->indices, *out = r->out;
+    const uint32_t width = sc_dtype_bytes((sc_dtype)table->dtype), last = out->rank - 1u;
+    const sc_load_fn load = sc_loader(SC_CLASS_I64, indices->dtype);
+    sc_stream from, to;
+    sc_stream_init_dims(&from, indices->data, sc_dtype_bytes((sc_dtype)indices->dtype),
+                        indices->rank, indices->sizes, indices->strides);
+    sc_stream_init_dims(&to, out->data, width, last, out->sizes, out->strides);
+    sc_stream_seek(&from, first);
+    sc_stream_seek(&to, first);
+    (void)thread;
+    for (int64_t i = first; i < end; i++) {
+        int64_t index, stride;
+        char *row;
+        sc_stream_load(&from, load, &index, sizeof index, 1);
+        sc_stream_run(&to, 1, &row, &stride);
+        sc_copy_row(row, out->strides[last],
+                    (const char *)table->data + index * table->strides[0] * width,
+                    table->strides[1], table->sizes[1], width);
+    }
+}
+
 // (weight, indices, padding_idx, scale_grad_by_freq, sparse, out): negatives are errors too.
 static sc_status run_embedding(const sc_kernel_call *call) {
     const sc_tensor *weight = sc_call_tensor(call, 0), *indices = sc_call_tensor(call, 1);
@@ -33,24 +76,10 @@ static sc_status run_embedding(const sc_kernel_call *call) {
     for (uint32_t d = 0; fits && d < out->rank; d++)
         fits = out->sizes[d] == (d < indices->rank ? indices->sizes[d] : weight->sizes[1]);
     if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
-    if (indices->numel == 0) return SC_OK;
-    uint32_t width = sc_dtype_bytes((sc_dtype)weight->dtype), last = out->rank - 1u;
-    sc_stream from, to;
-    sc_stream_init_dims(&from, indices->data, sc_dtype_bytes((sc_dtype)indices->dtype),
-                        indices->rank, indices->sizes, indices->strides);
-    sc_stream_init_dims(&to, out->data, width, last, out->sizes, out->strides);
-    for (int64_t i = 0; i < indices->numel; i++) {
-        int64_t index, stride;
-        char *row;
-        sc_stream_load(&from, sc_loader(SC_CLASS_I64, indices->dtype), &index, sizeof index, 1);
-        sc_stream_run(&to, 1, &row, &stride);
-        if (index < 0 || index >= weight->sizes[0])
-            return out_of_range(call, index, weight->sizes[0]);
-        if (out->numel > 0)
-            sc_copy_row(row, out->strides[last],
-                        (const char *)weight->data + index * weight->strides[0] * width,
-                        weight->strides[1], weight->sizes[1], width);
-    }
+    SC_TRY(check_indices(call, indices, weight->sizes[0]));
+    rows r = {.table = weight, .indices = indices, .out = out};
+    if (out->numel > 0)
+        sc_parallel_rows(indices->numel, SC_COST_COPY * (double)weight->sizes[1], copy_rows, &r);
     return SC_OK;
 }
 
@@ -131,6 +160,34 @@ static sc_tensor as_vector(const sc_tensor *t, int64_t *one) {
     return v;
 }
 
+static void walk_seek(walk *w, int64_t at) {
+    memset(w->offsets, 0, sizeof w->offsets);
+    for (uint32_t d = w->rank; d-- > 0; at /= w->sizes[d]) {
+        w->at[d] = at % w->sizes[d];
+        for (int k = 0; k < 3; k++) w->offsets[k] += w->at[d] * w->strides[k][d];
+    }
+}
+
+typedef struct gathering {
+    const walk *w;
+    const sc_tensor *self, *index, *out;
+    uint32_t dim;
+} gathering;
+
+static void gather_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const gathering *g = work;
+    const int64_t width = sc_dtype_bytes((sc_dtype)g->self->dtype), step = g->self->strides[g->dim];
+    walk w = *g->w;
+    walk_seek(&w, from);
+    (void)thread;
+    for (int64_t i = from; i < to; i++, walk_next(&w)) {
+        const int64_t at = index_at(g->index, w.offsets[WALK_INDEX]);
+        memcpy((char *)g->out->data + w.offsets[WALK_TARGET] * width,
+               (const char *)g->self->data + (w.offsets[WALK_SOURCE] + at * step) * width,
+               (size_t)width);
+    }
+}
+
 // (self, dim, index, sparse_grad, out)
 static sc_status run_gather(const sc_kernel_call *call) {
     int64_t one = 1;
@@ -146,14 +203,9 @@ static sc_status run_gather(const sc_kernel_call *call) {
         !walk_add(&w, WALK_TARGET, &out, dim, true) ||
         !walk_add(&w, WALK_SOURCE, &self, dim, false))
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
-    uint32_t width = sc_dtype_bytes((sc_dtype)self.dtype);
-    for (int64_t i = 0; i < index.numel; i++, walk_next(&w)) {
-        int64_t at = index_at(&index, w.offsets[WALK_INDEX]);
-        if (at < 0 || at >= self.sizes[dim]) return out_of_range(call, at, self.sizes[dim]);
-        memcpy((char *)out.data + w.offsets[WALK_TARGET] * width,
-               (const char *)self.data + (w.offsets[WALK_SOURCE] + at * self.strides[dim]) * width,
-               width);
-    }
+    SC_TRY(check_indices(call, &index, self.sizes[dim]));
+    gathering g = {&w, &self, &index, &out, dim};
+    sc_parallel_rows(index.numel, 2 * SC_COST_CONVERT, gather_part, &g);
     return SC_OK;
 }
 

@@ -4,6 +4,7 @@
 // In wasm: -Os
 #include "kernels/move.h"
 
+#include "base/parallel.h"
 #include "compute/simd/simd.h"
 
 void sc_strided_of(sc_strided *view, const sc_tensor *tensor) {
@@ -71,6 +72,8 @@ void sc_strided_permute(sc_strided *view, const uint32_t *dims) {
 // --- The walk ------------------------------------------------------------------------------------
 
 typedef struct walk {
+    char *to_data;
+    const char *from_data;
     uint32_t rank;
     int64_t sizes[SC_VIEW_RANK_MAX];
     int64_t to[SC_VIEW_RANK_MAX];    // strides of the destination
@@ -91,6 +94,8 @@ static bool walk_init(walk *w, const sc_strided *dst, const sc_strided *src) {
             order[k] = order[k - 1];
         order[k] = d;
     }
+    w->to_data = dst->data;
+    w->from_data = src->data;
     w->rank = 0;
     for (uint32_t k = 0; k < count; k++) {
         uint32_t d = order[k], last = w->rank - 1;
@@ -215,7 +220,9 @@ static uint32_t short_rows_dim(const walk *w, uint32_t width) {
     return best;
 }
 
-static void move_same(const walk *w, char *to, const char *from, uint32_t width) {
+static void move_same(const walk *w, uint32_t width) {
+    char *to = w->to_data;
+    const char *from = w->from_data;
     uint32_t inner = w->rank - 1, plane = source_inner(w);
     int64_t index[SC_VIEW_RANK_MAX] = {0};
     const bool transposes = plane != inner;
@@ -244,6 +251,60 @@ static void move_same(const walk *w, char *to, const char *from, uint32_t width)
     }
 }
 
+// --- Several threads -----------------------------------------------------------------------------
+
+// The outermost dim that gives all threads enough to take, or else the largest one.
+static uint32_t shared_dim(const walk *w) {
+    enum { MANY = 64 };
+    uint32_t best = 0;
+    for (uint32_t d = 0; d < w->rank; d++) {
+        if (w->sizes[d] >= MANY) return d;
+        if (w->sizes[d] > w->sizes[best]) best = d;
+    }
+    return best;
+}
+
+static walk walk_part(const walk *w, uint32_t dim, int64_t from, int64_t to, uint32_t to_width,
+                      uint32_t from_width) {
+    walk part = *w;
+    part.to_data += from * w->to[dim] * (int64_t)to_width;
+    part.from_data += from * w->from[dim] * (int64_t)from_width;
+    part.sizes[dim] = to - from;
+    return part;
+}
+
+static double cost_of_dim(const walk *w, uint32_t dim, double cost) {
+    for (uint32_t d = 0; d < w->rank; d++) cost *= d == dim ? 1 : (double)w->sizes[d];
+    return cost;
+}
+
+typedef struct moving {
+    const walk *w;
+    uint32_t dim, width;
+} moving;
+
+static void move_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const moving *m = work;
+    (void)thread;
+    if (from == 0 && to == m->w->sizes[m->dim]) {
+        move_same(m->w, m->width);
+        return;
+    }
+    const walk part = walk_part(m->w, m->dim, from, to, m->width, m->width);
+    move_same(&part, m->width);
+}
+
+static void move_shared(const walk *w, uint32_t width) {
+    moving m = {.w = w, .dim = shared_dim(w), .width = width};
+    const uint32_t inner = w->rank - 1;
+    const bool is_dense = w->to[inner] == 1 && (w->from[inner] == 1 || w->from[inner] == 0);
+    // Rows go by bytes, all others by numbers.
+    const double cost = is_dense ? SC_COST_COPY * width / 4 : 2 * SC_COST_COPY;
+    sc_parallel_rows(w->sizes[m.dim], cost_of_dim(w, m.dim, cost), move_part, &m);
+}
+
+// --- Other types ---------------------------------------------------------------------------------
+
 static bool is_float8(unsigned dtype) {
     return sc_dtype_category((sc_dtype)dtype) == SC_CATEGORY_FLOAT8;
 }
@@ -260,53 +321,94 @@ static void store_float8(const sc_strided *dst, char *to, int64_t stride, const 
     for (int64_t i = 0; i < n; i++) sc_put_number(to + i * stride, dst->dtype, block[i], 0, true);
 }
 
+typedef struct conversion {
+    const walk *w;
+    const sc_strided *dst, *src;
+    sc_load_fn load;    // NULL for float8, as is `store`
+    sc_store_fn store;  // of parts of complex numbers
+    uint32_t dim, to_width, from_width;
+    bool is_paired;
+} conversion;
+
 // A conversion to complex writes twice: the real parts, and zeros next to them.
-static sc_status move_converted(const sc_kernel_call *call, const walk *w, const sc_strided *dst,
-                                const sc_strided *src) {
-    sc_dtype part = sc_dtype_to_real((sc_dtype)dst->dtype);
-    const bool is_paired = part != (sc_dtype)dst->dtype;
-    sc_class class_ = src->dtype == SC_DTYPE_BOOL ? SC_CLASS_B8 : sc_class_of(src->dtype);
-    const bool from_float8 = is_float8(src->dtype), to_float8 = is_float8(dst->dtype);
-    if (from_float8 || to_float8) class_ = SC_CLASS_F64;
-    sc_load_fn load = sc_loader(class_, src->dtype);
-    sc_store_fn store = sc_storer(class_, part);
-    if ((!load && !from_float8) || (!store && !to_float8)) return sc_call_no_kernel(call);
+static void convert_block(const conversion *c, char *to, int64_t to_step, const char *from,
+                          int64_t from_step, int64_t n) {
     double block[SC_BLOCK];
-    uint32_t to_width = sc_dtype_bytes((sc_dtype)dst->dtype);
-    uint32_t from_width = sc_dtype_bytes((sc_dtype)src->dtype), inner = w->rank - 1;
+    if (c->load)
+        c->load(block, from, from_step, n);
+    else
+        load_float8(c->src, block, from, from_step, n);
+    if (!c->store)
+        store_float8(c->dst, to, to_step, block, n);
+    else
+        c->store(to, c->is_paired ? 2 * to_step : to_step, block, n);
+    if (!c->is_paired) return;
+    memset(block, 0, sizeof block);
+    c->store(to + c->to_width / 2, 2 * to_step, block, n);
+}
+
+static void convert_walk(const conversion *c, const walk *w) {
+    const uint32_t inner = w->rank - 1;
+    const int64_t to_width = c->to_width, from_width = c->from_width;
     int64_t index[SC_VIEW_RANK_MAX] = {0};
-    char *to = dst->data;
-    const char *from = src->data;
+    char *to = w->to_data;
+    const char *from = w->from_data;
     for (;;) {
-        for (int64_t i = 0; i < w->sizes[inner]; i += SC_BLOCK) {
-            int64_t n = sc_min_i64(SC_BLOCK, w->sizes[inner] - i);
-            const char *source = from + i * w->from[inner] * from_width;
-            char *at = to + i * w->to[inner] * to_width;
-            if (from_float8)
-                load_float8(src, block, source, w->from[inner], n);
-            else
-                load(block, source, w->from[inner], n);
-            if (to_float8)
-                store_float8(dst, at, w->to[inner], block, n);
-            else
-                store(at, is_paired ? 2 * w->to[inner] : w->to[inner], block, n);
-            if (!is_paired) continue;
-            memset(block, 0, sizeof block);
-            store(at + sc_dtype_bytes(part), 2 * w->to[inner], block, n);
-        }
+        for (int64_t i = 0; i < w->sizes[inner]; i += SC_BLOCK)
+            convert_block(c, to + i * w->to[inner] * to_width, w->to[inner],
+                          from + i * w->from[inner] * from_width, w->from[inner],
+                          sc_min_i64(SC_BLOCK, w->sizes[inner] - i));
         uint32_t d = inner;
         for (;;) {
-            if (d == 0) return SC_OK;
+            if (d == 0) return;
             d--;
-            to += w->to[d] * (int64_t)to_width;
-            from += w->from[d] * (int64_t)from_width;
+            to += w->to[d] * to_width;
+            from += w->from[d] * from_width;
             if (++index[d] < w->sizes[d]) break;
-            to -= w->sizes[d] * w->to[d] * (int64_t)to_width;
-            from -= w->sizes[d] * w->from[d] * (int64_t)from_width;
+            to -= w->sizes[d] * w->to[d] * to_width;
+            from -= w->sizes[d] * w->from[d] * from_width;
             index[d] = 0;
         }
     }
 }
+
+static void convert_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const conversion *c = work;
+    const walk part = walk_part(c->w, c->dim, from, to, c->to_width, c->from_width);
+    (void)thread;
+    convert_walk(c, &part);
+}
+
+static sc_status move_converted(const sc_kernel_call *call, const walk *w, const sc_strided *dst,
+                                const sc_strided *src) {
+    const sc_dtype part = sc_dtype_to_real((sc_dtype)dst->dtype);
+    sc_class class_ = src->dtype == SC_DTYPE_BOOL ? SC_CLASS_B8 : sc_class_of(src->dtype);
+    const bool from_float8 = is_float8(src->dtype), to_float8 = is_float8(dst->dtype);
+    if (from_float8 || to_float8) class_ = SC_CLASS_F64;
+    conversion c = {.w = w,
+                    .dst = dst,
+                    .src = src,
+                    .load = from_float8 ? NULL : sc_loader(class_, src->dtype),
+                    .store = to_float8 ? NULL : sc_storer(class_, part),
+                    .dim = shared_dim(w),
+                    .to_width = sc_dtype_bytes((sc_dtype)dst->dtype),
+                    .from_width = sc_dtype_bytes((sc_dtype)src->dtype),
+                    .is_paired = part != (sc_dtype)dst->dtype};
+    if ((!c.load && !from_float8) || (!c.store && !to_float8)) return sc_call_no_kernel(call);
+    sc_parallel_rows(w->sizes[c.dim], cost_of_dim(w, c.dim, SC_COST_CONVERT), convert_part, &c);
+    return SC_OK;
+}
+
+// --- All kinds -----------------------------------------------------------------------------------
+
+typedef struct moving_bytes {
+    char *to;
+    const char *from;
+} moving_bytes;
+
+typedef struct moving_streams {
+    sc_stream to, from;
+} moving_streams;
 
 sc_status sc_move(const sc_kernel_call *call, const sc_strided *dst, const sc_strided *src) {
     bool same = dst->rank == src->rank;
@@ -317,8 +419,32 @@ sc_status sc_move(const sc_kernel_call *call, const sc_strided *dst, const sc_st
     walk w;
     if (!walk_init(&w, dst, src)) return SC_OK;
     if (dst->dtype != src->dtype) return move_converted(call, &w, dst, src);
-    move_same(&w, dst->data, src->data, sc_dtype_bytes((sc_dtype)dst->dtype));
+    move_shared(&w, sc_dtype_bytes((sc_dtype)dst->dtype));
     return SC_OK;
+}
+
+static void copy_bytes(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const moving_bytes *m = work;
+    (void)thread;
+    memcpy(m->to + from, m->from + from, (size_t)(to - from));
+}
+
+void sc_move_bytes(void *to, const void *from, uint64_t bytes) {
+    moving_bytes m = {to, from};
+    const uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
+    if ((a > b ? a - b : b - a) < bytes)
+        memmove(to, from, (size_t)bytes);
+    else
+        sc_parallel_rows((int64_t)bytes, SC_COST_COPY / 4, copy_bytes, &m);
+}
+
+static void copy_streams(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const moving_streams *m = work;
+    sc_stream dst = m->to, src = m->from;
+    sc_stream_seek(&dst, from);
+    sc_stream_seek(&src, from);
+    (void)thread;
+    sc_stream_copy(&dst, &src, to - from);
 }
 
 sc_status sc_move_linear(const sc_kernel_call *call, const sc_tensor *dst, const sc_tensor *src) {
@@ -329,13 +455,13 @@ sc_status sc_move_linear(const sc_kernel_call *call, const sc_tensor *dst, const
     uint32_t width = sc_dtype_bytes((sc_dtype)dst->dtype);
     if (dst->numel == 0) return SC_OK;
     if (sc_tensor_is_contiguous(dst) && sc_tensor_is_contiguous(src)) {
-        memmove(dst->data, src->data, (size_t)(dst->numel * width));
+        sc_move_bytes(dst->data, src->data, (uint64_t)dst->numel * width);
         return SC_OK;
     }
-    sc_stream to, from;
-    sc_stream_init_dims(&to, dst->data, width, dst->rank, dst->sizes, dst->strides);
-    sc_stream_init_dims(&from, src->data, width, src->rank, src->sizes, src->strides);
-    sc_stream_copy(&to, &from, dst->numel);
+    moving_streams m;
+    sc_stream_init_dims(&m.to, dst->data, width, dst->rank, dst->sizes, dst->strides);
+    sc_stream_init_dims(&m.from, src->data, width, src->rank, src->sizes, src->strides);
+    sc_parallel_rows(dst->numel, SC_COST_CONVERT, copy_streams, &m);
     return SC_OK;
 }
 
@@ -347,5 +473,5 @@ void sc_fill(const sc_strided *dst, const void *element) {
     memcpy(copy, element, width);
     src.data = copy;
     for (uint32_t d = 0; d < src.rank; d++) src.strides[d] = 0;
-    if (walk_init(&w, dst, &src)) move_same(&w, dst->data, src.data, width);
+    if (walk_init(&w, dst, &src)) move_shared(&w, width);
 }

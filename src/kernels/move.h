@@ -34,6 +34,8 @@ void sc_strided_permute(sc_strided *view, const uint32_t *dims);
 sc_status sc_move(const sc_kernel_call *call, const sc_strided *dst, const sc_strided *src);
 // Copies all elements in index order, whatever the two shapes, like view_copy.
 sc_status sc_move_linear(const sc_kernel_call *call, const sc_tensor *dst, const sc_tensor *src);
+// Copies bytes, which may overlap.
+void sc_move_bytes(void *to, const void *from, uint64_t bytes);
 // Sets every element to the one at `element` (in the view's dtype).
 void sc_fill(const sc_strided *dst, const void *element);
 

@@ -38,7 +38,7 @@ static sc_status run_view_bytes(const sc_kernel_call *call) {
     if (!sc_tensor_is_contiguous(self) || !sc_tensor_is_contiguous(out))
         return sc_call_fail_hint(call, SC_ERR_UNSUPPORTED, "Call contiguous() before the view.",
                                  "reads the bytes of row-major tensors only");
-    if (bytes > 0) memmove(out->data, self->data, (size_t)bytes);
+    if (bytes > 0) sc_move_bytes(out->data, self->data, (uint64_t)bytes);
     return SC_OK;
 }
 

@@ -4,6 +4,7 @@
 // In wasm: -O3
 #include <math.h>
 
+#include "base/parallel.h"
 #include "compute/simd/simd.h"
 #include "kernels/iter.h"
 
@@ -85,11 +86,13 @@ static void keep_moments(const layer_norm *l, int64_t row, double mean, double r
 }
 
 // The mean in two parts: a float alone would cost rows far from zero their digits.
-static void layer_norm_f32(const layer_norm *l) {
+static void layer_norm_f32(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const layer_norm *l = work;
     const float *weight = l->weight ? l->weight->data : NULL;
     const float *bias = l->bias ? l->bias->data : NULL;
     int64_t n = l->row;
-    for (int64_t r = 0; r < l->rows; r++) {
+    (void)thread;
+    for (int64_t r = from; r < to; r++) {
         const float *x = (const float *)l->in->data + r * n;
         float *y = (float *)l->out->data + r * n;
         double mean = sum_f32(x, n) / (double)n;
@@ -112,7 +115,8 @@ static void layer_norm_f32(const layer_norm *l) {
     }
 }
 
-static void layer_norm_any(const layer_norm *l) {
+static void layer_norm_any(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const layer_norm *l = work;
     sc_stream from, to;
     sc_load_fn load = sc_loader(SC_CLASS_F64, l->in->dtype);
     sc_store_fn store = sc_storer(SC_CLASS_F64, l->out->dtype);
@@ -120,7 +124,10 @@ static void layer_norm_any(const layer_norm *l) {
                         l->in->sizes, l->in->strides);
     sc_stream_init_dims(&to, l->out->data, sc_dtype_bytes((sc_dtype)l->out->dtype), l->out->rank,
                         l->out->sizes, l->out->strides);
-    for (int64_t r = 0; r < l->rows; r++) {
+    sc_stream_seek(&from, first * l->row);
+    sc_stream_seek(&to, first * l->row);
+    (void)thread;
+    for (int64_t r = first; r < end; r++) {
         moments m = stream_moments(from, load, l->row);
         double rstd = 1.0 / sqrt(m.variance + l->eps);
         keep_moments(l, r, m.mean, rstd);
@@ -173,9 +180,9 @@ static sc_status run_layer_norm(const sc_kernel_call *call) {
     if (l.in->numel == 0) return put_no_moments(l.mean, l.rstd);
     l.rows = l.in->numel / l.row;
     if (is_plain_f32(l.in) && is_plain_f32(l.out) && is_plain_f32(l.weight) && is_plain_f32(l.bias))
-        layer_norm_f32(&l);
+        sc_parallel_rows(l.rows, 3 * SC_COST_SUM * (double)l.row, layer_norm_f32, &l);
     else
-        layer_norm_any(&l);
+        sc_parallel_rows(l.rows, 5 * SC_COST_CONVERT * (double)l.row, layer_norm_any, &l);
     return SC_OK;
 }
 
@@ -217,22 +224,39 @@ static void scale_plane(const sc_tensor *in, const sc_tensor *out, int64_t n, in
     }
 }
 
-// One image: every channel c becomes x * scale[c] + shift[c].
-static void scale_image(const sc_tensor *in, const sc_tensor *out, int64_t n, const float *scale,
-                        const float *shift) {
-    int64_t channels = in->sizes[1], pixels = plane_size(in);
-    bool rows = in->dtype == SC_DTYPE_F32 && sc_same_layout(in, out) && in->strides[1] == 1 &&
-                out->dtype == SC_DTYPE_F32 && sc_tensor_is_dense(in) && channels > 1 &&
-                (in->sizes[0] == 1 || in->strides[0] == channels * pixels);
-    if (!rows) {
-        for (int64_t c = 0; c < channels; c++)
-            scale_plane(in, out, n, c, (double)scale[c], (double)shift[c]);
-        return;
+typedef struct group_norm {
+    const sc_tensor *in, *weight, *bias, *out, *mean, *rstd;
+    int64_t groups, channels;  // channels of a group
+    double eps;
+} group_norm;
+
+static moments group_moments(const group_norm *g, int64_t n, int64_t first) {
+    const sc_tensor *in = g->in;
+    int64_t sizes[SC_RANK_MAX];
+    sc_stream walk = plane_of(in, n, first);
+    memcpy(sizes, in->sizes, in->rank * sizeof *sizes);
+    sizes[1] = g->channels;
+    sc_stream_init_dims(&walk, walk.data, walk.item_bytes, in->rank - 1u, sizes + 1,
+                        in->strides + 1);
+    return stream_moments(walk, sc_loader(SC_CLASS_F64, in->dtype), g->channels * plane_size(in));
+}
+
+// Groups of all images, one after the other.
+static void group_norm_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const group_norm *g = work;
+    (void)thread;
+    for (int64_t i = from; i < to; i++) {
+        const int64_t n = i / g->groups, first = i % g->groups * g->channels;
+        const moments m = group_moments(g, n, first);
+        const double inverse = 1.0 / sqrt(m.variance + g->eps);
+        sc_tensor_put_real(g->mean, i, m.mean);
+        sc_tensor_put_real(g->rstd, i, inverse);
+        for (int64_t c = first; c < first + g->channels; c++) {
+            double scale = g->weight ? inverse * sc_tensor_real(g->weight, c) : inverse;
+            double shift = (g->bias ? sc_tensor_real(g->bias, c) : 0.0) - m.mean * scale;
+            scale_plane(g->in, g->out, n, c, scale, shift);
+        }
     }
-    const float *x = (const float *)in->data + n * in->strides[0];
-    float *y = (float *)out->data + n * out->strides[0];
-    for (int64_t p = 0; p < pixels; p++, x += channels, y += channels)
-        for (int64_t c = 0; c < channels; c++) y[c] = x[c] * scale[c] + shift[c];
 }
 
 // (input, weight, bias, N, C, HxW, group, eps, out, mean, rstd)
@@ -248,27 +272,10 @@ static sc_status run_group_norm(const sc_kernel_call *call) {
         (weight && weight->numel != in->sizes[1]) || (bias && bias->numel != in->sizes[1]) ||
         mean->numel != in->sizes[0] * groups || rstd->numel != mean->numel)
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
-    int64_t channels = in->sizes[1] / groups, size = channels * plane_size(in);
     if (in->numel == 0) return put_no_moments(mean, rstd);
-    for (int64_t n = 0; n < in->sizes[0]; n++) {
-        for (int64_t g = 0; g < groups; g++) {
-            int64_t sizes[SC_RANK_MAX];
-            sc_stream walk = plane_of(in, n, g * channels);
-            memcpy(sizes, in->sizes, in->rank * sizeof *sizes);
-            sizes[1] = channels;
-            sc_stream_init_dims(&walk, walk.data, walk.item_bytes, in->rank - 1u, sizes + 1,
-                                in->strides + 1);
-            moments m = stream_moments(walk, sc_loader(SC_CLASS_F64, in->dtype), size);
-            double inverse = 1.0 / sqrt(m.variance + eps);
-            sc_tensor_put_real(mean, n * groups + g, m.mean);
-            sc_tensor_put_real(rstd, n * groups + g, inverse);
-            for (int64_t c = g * channels; c < (g + 1) * channels; c++) {
-                double scale = weight ? inverse * sc_tensor_real(weight, c) : inverse;
-                double shift = (bias ? sc_tensor_real(bias, c) : 0.0) - m.mean * scale;
-                scale_plane(in, out, n, c, scale, shift);
-            }
-        }
-    }
+    group_norm g = {in, weight, bias, out, mean, rstd, groups, in->sizes[1] / groups, eps};
+    const double size = (double)(g.channels * plane_size(in));
+    sc_parallel_rows(mean->numel, 3 * SC_COST_CONVERT * size, group_norm_part, &g);
     return SC_OK;
 }
 
@@ -276,6 +283,9 @@ static sc_status run_group_norm(const sc_kernel_call *call) {
 
 typedef struct batch_norm {
     const sc_tensor *in, *weight, *bias, *out;
+    const sc_tensor *mean, *variance;  // given or taken: per channel
+    double eps;
+    bool is_inverse;       // `variance` is the inverse of the deviation
     float *scale, *shift;  // per channel, in scratch
 } batch_norm;
 
@@ -309,37 +319,71 @@ static void batch_norm_channel(batch_norm *b, int64_t c, double mean, double inv
 }
 
 // f64 keeps its precision: each plane is scaled with doubles.
-static void batch_norm_apply(const batch_norm *b, const sc_tensor *mean, const sc_tensor *variance,
-                             double eps, bool is_inverse) {
-    for (int64_t n = 0; n < b->in->sizes[0]; n++) {
-        if (b->in->dtype != SC_DTYPE_F64) {
-            scale_image(b->in, b->out, n, b->scale, b->shift);
-            continue;
-        }
-        for (int64_t c = 0; c < b->in->sizes[1]; c++) {
-            double v = sc_tensor_real(variance, c), inverse = is_inverse ? v : 1.0 / sqrt(v + eps);
-            double scale = b->weight ? inverse * sc_tensor_real(b->weight, c) : inverse;
-            double shift =
-                (b->bias ? sc_tensor_real(b->bias, c) : 0.0) - sc_tensor_real(mean, c) * scale;
-            scale_plane(b->in, b->out, n, c, scale, shift);
-        }
+static void scale_f64_plane(const batch_norm *b, int64_t n, int64_t c) {
+    const double v = sc_tensor_real(b->variance, c);
+    const double inverse = b->is_inverse ? v : 1.0 / sqrt(v + b->eps);
+    const double scale = b->weight ? inverse * sc_tensor_real(b->weight, c) : inverse;
+    const double shift =
+        (b->bias ? sc_tensor_real(b->bias, c) : 0.0) - sc_tensor_real(b->mean, c) * scale;
+    scale_plane(b->in, b->out, n, c, scale, shift);
+}
+
+static void scale_planes(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const batch_norm *b = work;
+    const int64_t channels = b->in->sizes[1];
+    (void)thread;
+    for (int64_t i = from; i < to; i++) {
+        const int64_t n = i / channels, c = i % channels;
+        if (b->in->dtype == SC_DTYPE_F64)
+            scale_f64_plane(b, n, c);
+        else
+            scale_plane(b->in, b->out, n, c, (double)b->scale[c], (double)b->shift[c]);
     }
+}
+
+// Pixels of all images, with adjacent channels.
+static void scale_pixels(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const batch_norm *b = work;
+    const int64_t channels = b->in->sizes[1];
+    const float *x = (const float *)b->in->data + from * channels;
+    float *y = (float *)b->out->data + from * channels;
+    (void)thread;
+    for (int64_t p = from; p < to; p++, x += channels, y += channels)
+        for (int64_t c = 0; c < channels; c++) y[c] = x[c] * b->scale[c] + b->shift[c];
+}
+
+static bool has_pixels(const sc_tensor *in, const sc_tensor *out) {
+    return in->dtype == SC_DTYPE_F32 && sc_same_layout(in, out) && in->strides[1] == 1 &&
+           out->dtype == SC_DTYPE_F32 && sc_tensor_is_dense(in) && in->sizes[1] > 1 &&
+           (in->sizes[0] == 1 || in->strides[0] == in->sizes[1] * plane_size(in));
+}
+
+static void batch_norm_apply(batch_norm *b) {
+    const int64_t size = plane_size(b->in), channels = b->in->sizes[1], images = b->in->sizes[0];
+    const bool is_f32 = b->in->dtype == SC_DTYPE_F32 && b->out->dtype == SC_DTYPE_F32;
+    const double cost = is_f32 ? SC_COST_SUM : 2 * SC_COST_CONVERT;
+    if (has_pixels(b->in, b->out))
+        sc_parallel_rows(images * size, cost * (double)channels, scale_pixels, b);
+    else
+        sc_parallel_rows(images * channels, cost * (double)size, scale_planes, b);
 }
 
 // With given statistics.
 static sc_status infer_batch(const sc_kernel_call *call, uint32_t out, uint32_t eps_argument) {
     batch_norm b;
     SC_TRY(batch_norm_init(call, &b, out));
-    const sc_tensor *mean = sc_call_tensor(call, 3), *variance = sc_call_tensor(call, 4);
-    double eps = sc_call_number(call, eps_argument);
-    const sc_tensor *tensors[] = {mean, variance};
-    if (!all_floats(tensors, 2) || mean->numel != b.in->sizes[1] ||
-        variance->numel != b.in->sizes[1])
+    b.mean = sc_call_tensor(call, 3);
+    b.variance = sc_call_tensor(call, 4);
+    b.eps = sc_call_number(call, eps_argument);
+    b.is_inverse = false;
+    const sc_tensor *tensors[] = {b.mean, b.variance};
+    if (!all_floats(tensors, 2) || b.mean->numel != b.in->sizes[1] ||
+        b.variance->numel != b.in->sizes[1])
         return sc_call_fail(call, SC_ERR_SHAPE, "running statistics need a float per channel");
     for (int64_t c = 0; c < b.in->sizes[1]; c++)
-        batch_norm_channel(&b, c, sc_tensor_real(mean, c),
-                           1.0 / sqrt(sc_tensor_real(variance, c) + eps));
-    batch_norm_apply(&b, mean, variance, eps, false);
+        batch_norm_channel(&b, c, sc_tensor_real(b.mean, c),
+                           1.0 / sqrt(sc_tensor_real(b.variance, c) + b.eps));
+    batch_norm_apply(&b);
     return SC_OK;
 }
 
@@ -359,34 +403,56 @@ static moments channel_moments(const sc_tensor *in, int64_t c) {
     return all;
 }
 
+// Statistics of the batch itself, and running ones to update, or NULL.
+typedef struct training {
+    batch_norm b;
+    const sc_tensor *running_mean, *running_variance;
+    double momentum;
+} training;
+
+static void update_running(const training *t, int64_t c, moments m) {
+    const double count = (double)t->b.in->sizes[0] * (double)plane_size(t->b.in);
+    const double unbiased = m.variance * count / (count > 1 ? count - 1 : 1);
+    sc_tensor_put_real(
+        t->running_mean, c,
+        sc_tensor_real(t->running_mean, c) * (1 - t->momentum) + m.mean * t->momentum);
+    sc_tensor_put_real(
+        t->running_variance, c,
+        sc_tensor_real(t->running_variance, c) * (1 - t->momentum) + unbiased * t->momentum);
+}
+
+static void take_statistics(void *work, int64_t from, int64_t to, uint32_t thread) {
+    training *t = work;
+    (void)thread;
+    for (int64_t c = from; c < to; c++) {
+        const moments m = channel_moments(t->b.in, c);
+        const double inverse = 1.0 / sqrt(m.variance + t->b.eps);
+        sc_tensor_put_real(t->b.mean, c, m.mean);
+        sc_tensor_put_real(t->b.variance, c, inverse);
+        batch_norm_channel(&t->b, c, m.mean, inverse);
+        if (t->running_mean) update_running(t, c, m);
+    }
+}
+
 // With the batch's own statistics; running ones are updated when given.
 static sc_status train_batch(const sc_kernel_call *call, uint32_t out, double momentum, double eps,
                              const sc_tensor *running_mean, const sc_tensor *running_variance) {
-    batch_norm b;
-    SC_TRY(batch_norm_init(call, &b, out));
+    training t = {
+        .running_mean = running_mean, .running_variance = running_variance, .momentum = momentum};
+    SC_TRY(batch_norm_init(call, &t.b, out));
     const sc_tensor *mean = sc_call_tensor(call, out + 1), *inverse = sc_call_tensor(call, out + 2);
     const sc_tensor *tensors[] = {mean, inverse, running_mean, running_variance};
-    int64_t channels = b.in->sizes[1], count = b.in->sizes[0] * plane_size(b.in);
+    int64_t channels = t.b.in->sizes[1], count = t.b.in->sizes[0] * plane_size(t.b.in);
     if (!all_floats(tensors, 4) || mean->numel != channels || inverse->numel != channels ||
         (running_mean && (running_mean->numel != channels || running_variance->numel != channels)))
         return sc_call_fail(call, SC_ERR_SHAPE, "statistics need a float per channel");
     if (count == 0) return sc_call_fail(call, SC_ERR_SHAPE, "an empty batch has no statistics");
-    for (int64_t c = 0; c < channels; c++) {
-        moments m = channel_moments(b.in, c);
-        sc_tensor_put_real(mean, c, m.mean);
-        sc_tensor_put_real(inverse, c, 1.0 / sqrt(m.variance + eps));
-        batch_norm_channel(&b, c, m.mean, 1.0 / sqrt(m.variance + eps));
-        if (running_mean) {
-            double unbiased = m.variance * (double)count / (double)(count > 1 ? count - 1 : 1);
-            sc_tensor_put_real(running_mean, c,
-                               sc_tensor_real(running_mean, c) * (1 - momentum) +
-                                   m.mean * momentum);
-            sc_tensor_put_real(running_variance, c,
-                               sc_tensor_real(running_variance, c) * (1 - momentum) +
-                                   unbiased * momentum);
-        }
-    }
-    batch_norm_apply(&b, mean, inverse, eps, true);
+    t.b.mean = mean;
+    t.b.variance = inverse;
+    t.b.eps = eps;
+    t.b.is_inverse = true;
+    sc_parallel_rows(channels, 2 * SC_COST_CONVERT * (double)count, take_statistics, &t);
+    batch_norm_apply(&t.b);
     return SC_OK;
 }
 

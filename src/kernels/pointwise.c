@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "base/parallel.h"
+
 typedef enum operand_kind { OPERAND_DIRECT, OPERAND_CONSTANT, OPERAND_STREAM } operand_kind;
 
 typedef struct operand {
@@ -30,7 +32,9 @@ typedef struct plan {
     sc_dtype common;  // the dtype to which operands promote
     sc_class class_;  // of operands
     sc_class result;  // of results
-    bool out_is_dense;
+    bool out_is_dense, is_direct;  // `is_direct`: loops write to the result's memory
+    sc_store_fn store;
+    sc_stream to;  // if it is not direct
     int64_t fill;  // elements of a constant block that are read
     sc_pw_params params;
     const char *limit;  // why a loop stopped
@@ -62,7 +66,8 @@ static sc_status choose_class(plan *p) {
     p->common = sc_promotion_result(&promotion);
     p->class_ = p->common == SC_DTYPE_NONE ? SC_CLASS_COUNT : sc_class_of(p->common);
     if (p->class_ == SC_CLASS_COUNT) return sc_call_no_kernel(p->call);
-    if (p->row->kind == SC_PW_FLOAT && p->class_ < SC_CLASS_F32)
+    const bool is_real = p->row->kind == SC_PW_FLOAT || p->row->kind == SC_PW_LIMITED;
+    if (is_real && p->class_ < SC_CLASS_F32)
         p->class_ = p->out->dtype == SC_DTYPE_F64 ? SC_CLASS_F64 : SC_CLASS_F32;
     if (p->row->kind == SC_PW_LOGIC) p->class_ = SC_CLASS_B8;
     bool is_test = p->row->kind == SC_PW_TEST || p->row->kind == SC_PW_LOGIC;
@@ -237,8 +242,8 @@ static bool has_zero(const void *values, sc_class class_, int64_t n) {
 
 // The number of elements for the next call of the loop: all that are left if memory has the form of
 // the loop, else a block.
-static int64_t next_length(const plan *p, bool direct_out, int64_t left) {
-    int64_t n = direct_out ? left : sc_min_i64(left, SC_BLOCK);
+static int64_t next_length(const plan *p, int64_t left) {
+    int64_t n = p->is_direct ? left : sc_min_i64(left, SC_BLOCK);
     for (uint32_t k = 0; k < p->operand_count; k++) {
         const operand *o = &p->operands[k];
         uint32_t last = o->stream.rank - 1;
@@ -251,30 +256,74 @@ static int64_t next_length(const plan *p, bool direct_out, int64_t left) {
     return n;
 }
 
-static sc_status run_blocks(plan *p) {
-    sc_stream out;
+static sc_status choose_store(plan *p) {
+    const bool is_native = sc_class_is_native(p->result, p->out->dtype) ||
+                           (p->result == SC_CLASS_B8 && p->out->dtype == SC_DTYPE_BOOL);
+    p->is_direct = is_native && p->out_is_dense;
+    p->store = sc_storer(p->result, p->out->dtype);
+    if (!p->store) return sc_call_no_kernel(p->call);
+    return p->is_direct ? SC_OK : sc_stream_open(p->call->ctx, &p->to, p->out, p->out);
+}
+
+// Elements [from, to) of the result, with all streams at `from`. Divisors are checked if
+// `divided_by_zero` is given.
+static void run_blocks(plan *p, int64_t from, int64_t to, bool *divided_by_zero) {
     block result;
-    bool is_native = sc_class_is_native(p->result, p->out->dtype) ||
-                     (p->result == SC_CLASS_B8 && p->out->dtype == SC_DTYPE_BOOL);
-    bool direct = is_native && p->out_is_dense, divided_by_zero = false;
-    bool checked = p->row->kind == SC_PW_CHECKED && p->class_ < SC_CLASS_F32;
-    sc_store_fn store = sc_storer(p->result, p->out->dtype);
-    if (!store) return sc_call_no_kernel(p->call);
-    sc_pw_loop loop = p->row->loops[p->class_];
-    if (!direct) SC_TRY(sc_stream_open(p->call->ctx, &out, p->out, p->out));
-    uint32_t width = sc_dtype_bytes((sc_dtype)p->out->dtype);
-    for (int64_t i = 0, n; i < p->out->numel; i += n) {
-        n = next_length(p, direct, p->out->numel - i);
+    const sc_pw_loop loop = p->row->loops[p->class_];
+    const uint32_t width = sc_dtype_bytes((sc_dtype)p->out->dtype);
+    for (int64_t i = from, n; i < to && !p->limit; i += n) {
+        n = next_length(p, to - i);
         const void *in[3] = {NULL, NULL, NULL};
         for (uint32_t k = 0; k < p->operand_count; k++) in[k] = next_block(p, k, i, n);
-        if (checked && !divided_by_zero) divided_by_zero = has_zero(in[1], p->class_, n);
-        void *to = direct ? (void *)((char *)p->out->data + i * width) : (void *)result.bytes;
-        loop(to, in, &p->params, n);
-        if (p->limit) return sc_call_fail(p->call, SC_ERR_LIMIT, "%s", p->limit);
-        if (!direct) sc_stream_store(&out, store, result.bytes, sc_class_bytes(p->result), n);
+        if (divided_by_zero && !*divided_by_zero)
+            *divided_by_zero = has_zero(in[1], p->class_, n);
+        void *at = p->is_direct ? (void *)((char *)p->out->data + i * width) : result.bytes;
+        loop(at, in, &p->params, n);
+        if (!p->is_direct && !p->limit)
+            sc_stream_store(&p->to, p->store, result.bytes, sc_class_bytes(p->result), n);
     }
+}
+
+static void seek(plan *p, int64_t at) {
+    if (!p->is_direct) sc_stream_seek(&p->to, at);
+    for (uint32_t k = 0; k < p->operand_count; k++)
+        if (p->operands[k].kind == OPERAND_STREAM) sc_stream_seek(&p->operands[k].stream, at);
+}
+
+// Streams and blocks are those of the part.
+static void run_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    plan *whole = work;
+    (void)thread;
+    if (from == 0 && to == whole->out->numel) {
+        run_blocks(whole, from, to, NULL);
+        return;
+    }
+    plan part = *whole;
+    seek(&part, from);
+    run_blocks(&part, from, to, NULL);
+}
+
+// Loops that check or stop leave the first problem in the plan, so one thread runs them.
+static sc_status run_alone(plan *p, bool is_checked) {
+    bool divided_by_zero = false;
+    run_blocks(p, 0, p->out->numel, is_checked ? &divided_by_zero : NULL);
+    if (p->limit) return sc_call_fail(p->call, SC_ERR_LIMIT, "%s", p->limit);
     if (divided_by_zero) return sc_call_fail(p->call, SC_ERR_NUMERIC, "integer division by zero");
     return SC_OK;
+}
+
+static double cost_of(const plan *p) {
+    double cost = sc_pointwise_cost(p->row, p->class_);
+    if (!p->is_direct) cost += SC_COST_CONVERT;
+    for (uint32_t k = 0; k < p->operand_count; k++)
+        if (p->operands[k].kind == OPERAND_STREAM) cost += SC_COST_CONVERT;
+    return cost;
+}
+
+double sc_pointwise_cost(const sc_pw_row *row, sc_class class_) {
+    const bool is_quotient = row == &sc_pw_div || row == &sc_pw_reciprocal || row == &sc_pw_sqrt;
+    const bool is_function = row == &sc_pw_pow || (row->kind == SC_PW_FLOAT && !is_quotient);
+    return is_function ? SC_COST_FUNCTION : class_ == SC_CLASS_F32 ? SC_COST_SUM : 2 * SC_COST_SUM;
 }
 
 sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row,
@@ -291,7 +340,11 @@ sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row,
     p.out_is_dense = sc_tensor_is_dense(p.out);
     p.fill = sc_min_i64(p.out->numel, SC_BLOCK);
     SC_TRY(read_arguments(&p));
-    return run_blocks(&p);
+    SC_TRY(choose_store(&p));
+    const bool is_checked = row->kind == SC_PW_CHECKED && p.class_ < SC_CLASS_F32;
+    if (is_checked || row->kind == SC_PW_LIMITED) return run_alone(&p, is_checked);
+    sc_parallel_rows(p.out->numel, cost_of(&p), run_part, &p);
+    return SC_OK;
 }
 
 #define PW_BIND(name, row, arguments)                           \

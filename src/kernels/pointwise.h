@@ -19,6 +19,7 @@ typedef enum sc_pw_kind {
     SC_PW_SAME,
     SC_PW_CHECKED,
     SC_PW_FLOAT,
+    SC_PW_LIMITED,  // the same, and loops may stop at a limit
     SC_PW_TEST,
     SC_PW_LOGIC,
     SC_PW_INTEGER,
@@ -39,6 +40,8 @@ typedef struct sc_pw_row {
 #include "kernels/pointwise.def"
 extern const sc_pw_row sc_pw_where, sc_pw_masked_fill;
 
+// Nanoseconds for an element in this class.
+double sc_pointwise_cost(const sc_pw_row *row, sc_class class_);
 // Runs a row; `arguments` as in PW_BIND. The out is the last argument of the call.
 sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row, const char *arguments);
 

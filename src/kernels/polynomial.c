@@ -43,7 +43,7 @@ _Static_assert(SC_DEGREE_MAX == 16384, "as said above");
     LOOP(id, f32)                                               \
     LOOP(id, f64)                                               \
     static const sc_pw_row id##_row = {                         \
-        SC_PW_FLOAT,                                            \
+        SC_PW_LIMITED,                                          \
         {[SC_CLASS_F32] = id##_f32, [SC_CLASS_F64] = id##_f64}, \
     };                                                          \
     static sc_status run_##id(const sc_kernel_call *call) {     \

@@ -1,5 +1,6 @@
 // Max and average pooling over one to three spatial dims, with fixed or adaptive windows, in any
 // layout: reads the arguments, and picks the loops for f32 or those for other dtypes.
+#include "base/parallel.h"
 #include "compute/pool_float.h"
 #include "compute/pool_wide.h"
 #include "kernels/iter.h"
@@ -11,6 +12,26 @@ typedef struct pool {
     sc_float_pooling of;                  // with pointers to floats, where these are floats
 } pool;
 
+// Elements that windows read for a tile, at most.
+static double reads_of(const pool *p, int64_t tiles) {
+    double reads = (double)p->out->numel / (double)sc_max_i64(tiles, 1);
+    for (uint32_t k = 0; k < AXES; k++) {
+        const sc_pool_axis *a = &p->of.windows.axes[k];
+        reads *= p->of.windows.is_adaptive ? (double)a->in / (double)a->out : (double)a->kernel;
+    }
+    return reads;
+}
+
+static void wide_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    (void)thread;
+    sc_wide_pooling_run(work, from, to);
+}
+
+static void float_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    (void)thread;
+    sc_float_pooling_run(work, from, to);
+}
+
 // --- Run -----------------------------------------------------------------------------------------
 
 static sc_status run_wide(const sc_kernel_call *call, const pool *p) {
@@ -18,7 +39,7 @@ static sc_status run_wide(const sc_kernel_call *call, const pool *p) {
     const sc_class from = sc_class_of(p->in->dtype);
     const bool is_real = from == SC_CLASS_F32 || from == SC_CLASS_F64;
     const sc_class class_ = is_real ? SC_CLASS_F64 : SC_CLASS_I64;
-    const sc_wide_pooling wide = {.windows = of->windows,
+    sc_wide_pooling wide = {.windows = of->windows,
                                   .images = of->images,
                                   .channels = of->channels,
                                   .in_image = of->in_image,
@@ -33,7 +54,8 @@ static sc_status run_wide(const sc_kernel_call *call, const pool *p) {
                                   .load = sc_loader(class_, p->in->dtype),
                                   .store = sc_storer(class_, p->out->dtype)};
     if (!wide.load || !wide.store || p->in->dtype == SC_DTYPE_BOOL) return sc_call_no_kernel(call);
-    sc_wide_pooling_run(&wide, 0, sc_wide_pooling_tiles(&wide));
+    const int64_t tiles = sc_wide_pooling_tiles(&wide);
+    sc_parallel_rows(tiles, SC_COST_FUNCTION * reads_of(p, tiles), wide_part, &wide);
     return SC_OK;
 }
 
@@ -44,7 +66,8 @@ static sc_status run_floats(const sc_kernel_call *call, pool *p) {
     p->of.input = p->in->data;
     p->of.output = p->out->data;
     p->of.indices = p->indices ? p->indices->data : NULL;
-    sc_float_pooling_run(&p->of, 0, sc_float_pooling_tiles(&p->of));
+    const int64_t tiles = sc_float_pooling_tiles(&p->of);
+    sc_parallel_rows(tiles, SC_COST_SUM * reads_of(p, tiles), float_part, &p->of);
     return SC_OK;
 }
 

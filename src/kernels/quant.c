@@ -3,6 +3,7 @@
 // one for the whole tensor, one per channel, or one per row.
 #include <math.h>
 
+#include "base/parallel.h"
 #include "compute/simd/simd_math.h"
 #include "kernels/move.h"
 
@@ -72,31 +73,95 @@ static sc_status conversion_init(const sc_kernel_call *call, conversion *c, bool
     return SC_OK;
 }
 
-static sc_status convert_slice(const conversion *c, const sc_strided *out, const sc_strided *in,
-                               const grid *g) {
+static sc_status check_scale(const conversion *c, float scale) {
+    if (!c->quantizes || scale > 0.0f || scale < 0.0f) return SC_OK;
+    return sc_call_fail_hint(c->call, SC_ERR_ARGUMENT, "Calibrate again: a scale is 0.",
+                             "a quantization scale is zero or not a number");
+}
+
+// Elements that share a scale.
+typedef struct slice {
+    const conversion *c;
     sc_stream from, to;
-    int64_t count = 1;
-    if (c->quantizes && !(g->scale > 0.0f) && !(g->scale < 0.0f))
-        return sc_call_fail_hint(c->call, SC_ERR_ARGUMENT, "Calibrate again: a scale is 0.",
-                                 "a quantization scale is zero or not a number");
-    for (uint32_t d = 0; d < in->rank; d++) count *= in->sizes[d];
-    sc_stream_init_dims(&from, in->data, sc_dtype_bytes((sc_dtype)in->dtype), in->rank, in->sizes,
+    int64_t count;
+    grid g;
+} slice;
+
+static slice slice_of(const conversion *c, const sc_strided *out, const sc_strided *in,
+                      const grid *g) {
+    slice s = {.c = c, .count = 1, .g = *g};
+    for (uint32_t d = 0; d < in->rank; d++) s.count *= in->sizes[d];
+    sc_stream_init_dims(&s.from, in->data, sc_dtype_bytes((sc_dtype)in->dtype), in->rank, in->sizes,
                         in->strides);
-    sc_stream_init_dims(&to, out->data, sc_dtype_bytes((sc_dtype)out->dtype), out->rank, out->sizes,
-                        out->strides);
-    for (int64_t i = 0; i < count; i += SC_BLOCK) {
+    sc_stream_init_dims(&s.to, out->data, sc_dtype_bytes((sc_dtype)out->dtype), out->rank,
+                        out->sizes, out->strides);
+    return s;
+}
+
+static void convert_part(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const slice *s = work;
+    const conversion *c = s->c;
+    sc_stream from = s->from, to = s->to;
+    (void)thread;
+    sc_stream_seek(&from, first);
+    sc_stream_seek(&to, first);
+    for (int64_t i = first; i < end; i += SC_BLOCK) {
         union {
             float real[SC_BLOCK];
             int32_t whole[SC_BLOCK];
         } a, b;
-        int64_t n = sc_min_i64(SC_BLOCK, count - i);
+        int64_t n = sc_min_i64(SC_BLOCK, end - i);
         sc_stream_load(&from, c->load, &a, 4, n);
         if (c->quantizes)
-            quantize_block(b.whole, a.real, n, g);
+            quantize_block(b.whole, a.real, n, &s->g);
         else
-            dequantize_block(b.real, a.whole, n, g);
+            dequantize_block(b.real, a.whole, n, &s->g);
         sc_stream_store(&to, c->store, &b, 4, n);
     }
+}
+
+// Slices along a dim, or one after the other in memory, each with a scale.
+typedef struct slices {
+    conversion c;
+    const sc_tensor *scales, *zeros;  // `zeros` may be NULL
+    grid g;                           // the range
+    uint32_t axis;
+    int64_t row;  // elements of a slice in memory, or 0
+} slices;
+
+// Slice `k` of a tensor.
+static sc_strided slice_at(const slices *s, const sc_tensor *t, int64_t k) {
+    sc_strided view;
+    sc_strided_of(&view, t);
+    if (s->row == 0) {
+        sc_strided_drop(&view, s->axis, k);
+        return view;
+    }
+    view = (sc_strided){
+        .data = t->data, .dtype = t->dtype, .rank = 1, .sizes = {s->row}, .strides = {1}};
+    view.data += k * s->row * (int64_t)sc_dtype_bytes((sc_dtype)t->dtype);
+    return view;
+}
+
+static void convert_slices(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const slices *s = work;
+    for (int64_t k = first; k < end; k++) {
+        const sc_strided from = slice_at(s, sc_call_tensor(s->c.call, 0), k);
+        const sc_strided to = slice_at(s, sc_call_out(s->c.call), k);
+        grid g = s->g;
+        g.scale = (float)sc_tensor_real(s->scales, k);
+        g.zero = s->zeros ? sc_tensor_integer(s->zeros, k) : 0;
+        slice one = slice_of(&s->c, &to, &from, &g);
+        convert_part(&one, 0, one.count, thread);
+    }
+}
+
+static sc_status run_slices(slices *s, int64_t count) {
+    for (int64_t k = 0; k < count; k++)
+        SC_TRY(check_scale(&s->c, (float)sc_tensor_real(s->scales, k)));
+    const int64_t numel = sc_call_out(s->c.call)->numel;
+    sc_parallel_rows(count, SC_COST_CONVERT * (double)numel / (double)sc_max_i64(count, 1),
+                     convert_slices, s);
     return SC_OK;
 }
 
@@ -137,7 +202,10 @@ static sc_status per_tensor(const sc_kernel_call *call) {
     g.scale = (float)(scale ? sc_tensor_real(scale, 0) : sc_call_number(call, 1));
     g.zero = zero ? sc_tensor_integer(zero, 0) : sc_call_integer(call, 2);
     ordered_views(&c, &out, &in);
-    return convert_slice(&c, &out, &in, &g);
+    SC_TRY(check_scale(&c, g.scale));
+    slice whole = slice_of(&c, &out, &in, &g);
+    sc_parallel_rows(whole.count, SC_COST_CONVERT, convert_part, &whole);
+    return SC_OK;
 }
 
 static bool suits(const sc_tensor *t, int64_t count) {
@@ -146,53 +214,28 @@ static bool suits(const sc_tensor *t, int64_t count) {
 
 // (input, scales, zero_points, axis, quant_min, quant_max, dtype, ..., out)
 static sc_status per_channel(const sc_kernel_call *call) {
-    const bool quantizes = call->kernel->param;
-    conversion c;
-    grid g;
-    const sc_tensor *in = sc_call_tensor(call, 0), *scales = sc_call_tensor(call, 1);
-    const sc_tensor *zeros = sc_call_tensor(call, 2);
-    uint32_t axis = sc_call_dim(call, 3, in->rank);
-    SC_TRY(conversion_init(call, &c, quantizes));
-    if (in->rank == 0 || !suits(scales, in->sizes[axis]) || !suits(zeros, in->sizes[axis]) ||
-        !range_of(call, 4, &g))
+    const sc_tensor *in = sc_call_tensor(call, 0);
+    slices s = {.scales = sc_call_tensor(call, 1),
+                .zeros = sc_call_tensor(call, 2),
+                .axis = sc_call_dim(call, 3, in->rank)};
+    SC_TRY(conversion_init(call, &s.c, call->kernel->param));
+    if (in->rank == 0 || !suits(s.scales, in->sizes[s.axis]) ||
+        !suits(s.zeros, in->sizes[s.axis]) || !range_of(call, 4, &s.g))
         return wrong_grid(call);
-    for (int64_t k = 0; k < in->sizes[axis]; k++) {
-        sc_strided from, to;
-        sc_strided_of(&from, in);
-        sc_strided_of(&to, sc_call_out(call));
-        sc_strided_drop(&from, axis, k);
-        sc_strided_drop(&to, axis, k);
-        g.scale = (float)sc_tensor_real(scales, k);
-        g.zero = zeros ? sc_tensor_integer(zeros, k) : 0;
-        SC_TRY(convert_slice(&c, &to, &from, &g));
-    }
-    return SC_OK;
+    return run_slices(&s, in->sizes[s.axis]);
 }
 
 // (input, scales, zero_points, quant_min, quant_max, dtype, ..., out): one scale per last-dim row.
 static sc_status per_token(const sc_kernel_call *call) {
-    const bool quantizes = call->kernel->param;
-    conversion c;
-    grid g;
     const sc_tensor *in = sc_call_tensor(call, 0), *out = sc_call_out(call);
-    const sc_tensor *scales = sc_call_tensor(call, 1), *zeros = sc_call_tensor(call, 2);
-    SC_TRY(conversion_init(call, &c, quantizes));
-    int64_t row = in->rank > 0 ? in->sizes[in->rank - 1u] : 1, rows = row > 0 ? in->numel / row : 0;
-    if (!suits(scales, rows) || !suits(zeros, rows) || !range_of(call, 3, &g) ||
+    slices s = {.scales = sc_call_tensor(call, 1), .zeros = sc_call_tensor(call, 2)};
+    SC_TRY(conversion_init(call, &s.c, call->kernel->param));
+    s.row = in->rank > 0 ? in->sizes[in->rank - 1u] : 1;
+    const int64_t rows = s.row > 0 ? in->numel / s.row : 0;
+    if (!suits(s.scales, rows) || !suits(s.zeros, rows) || !range_of(call, 3, &s.g) ||
         !sc_tensor_is_contiguous(in) || !sc_tensor_is_contiguous(out))
         return wrong_grid(call);
-    for (int64_t k = 0; k < rows; k++) {
-        sc_strided from = {
-            .data = in->data, .dtype = in->dtype, .rank = 1, .sizes = {row}, .strides = {1}};
-        sc_strided to = {
-            .data = out->data, .dtype = out->dtype, .rank = 1, .sizes = {row}, .strides = {1}};
-        from.data += k * row * (int64_t)sc_dtype_bytes((sc_dtype)in->dtype);
-        to.data += k * row * (int64_t)sc_dtype_bytes((sc_dtype)out->dtype);
-        g.scale = (float)sc_tensor_real(scales, k);
-        g.zero = zeros ? sc_tensor_integer(zeros, k) : 0;
-        SC_TRY(convert_slice(&c, &to, &from, &g));
-    }
-    return SC_OK;
+    return run_slices(&s, rows);
 }
 
 // --- Choosing scales -----------------------------------------------------------------------------
@@ -237,6 +280,34 @@ static sc_status run_choose(const sc_kernel_call *call) {
     return SC_OK;
 }
 
+typedef struct tokens {
+    const sc_tensor *in;
+    int64_t row;
+    double *scales;
+    int64_t *zeros;
+} tokens;
+
+static void choose_tokens(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const tokens *t = work;
+    const sc_tensor *in = t->in;
+    sc_stream walk;
+    sc_stream_init_dims(&walk, in->data, sc_dtype_bytes((sc_dtype)in->dtype), in->rank, in->sizes,
+                        in->strides);
+    (void)thread;
+    for (int64_t k = first; k < end; k++) {
+        double low, high;
+        if (k > 0) sc_stream_seek(&walk, k * t->row);
+        find_range(walk, sc_loader(SC_CLASS_F64, in->dtype), t->row, &low, &high);
+        float scale = ((float)high - (float)low) / 255.0f;
+        scale = scale < 1.1920929e-7f ? 1.1920929e-7f : scale;
+        float down = (float)low / scale, up = (float)high / scale;
+        float zero = (-128.0f + down) + (127.0f + up) > 0 ? -128.0f - down : 127.0f - up;
+        zero = zero < -128.0f ? -128.0f : zero > 127.0f ? 127.0f : zero;
+        t->scales[k] = (double)scale;
+        t->zeros[k] = sc_f64_to_i64(nearbyintf(zero));
+    }
+}
+
 // (input, dtype, scales, zero_points): int8 per row, in f32 as PyTorch does.
 static sc_status run_choose_token(const sc_kernel_call *call) {
     const sc_tensor *in = sc_call_tensor(call, 0), *scales = sc_call_tensor(call, 2);
@@ -245,21 +316,8 @@ static sc_status run_choose_token(const sc_kernel_call *call) {
     if (!sc_dtype_is_float((sc_dtype)in->dtype) || scales->dtype != SC_DTYPE_F64 ||
         zeros->dtype != SC_DTYPE_I64 || scales->numel != rows || zeros->numel != rows)
         return wrong_grid(call);
-    sc_stream walk;
-    sc_stream_init_dims(&walk, in->data, sc_dtype_bytes((sc_dtype)in->dtype), in->rank, in->sizes,
-                        in->strides);
-    for (int64_t k = 0; k < rows; k++) {
-        double low, high;
-        if (k > 0) sc_stream_seek(&walk, k * row);
-        find_range(walk, sc_loader(SC_CLASS_F64, in->dtype), row, &low, &high);
-        float scale = ((float)high - (float)low) / 255.0f;
-        scale = scale < 1.1920929e-7f ? 1.1920929e-7f : scale;
-        float down = (float)low / scale, up = (float)high / scale;
-        float zero = (-128.0f + down) + (127.0f + up) > 0 ? -128.0f - down : 127.0f - up;
-        zero = zero < -128.0f ? -128.0f : zero > 127.0f ? 127.0f : zero;
-        ((double *)scales->data)[k] = (double)scale;
-        ((int64_t *)zeros->data)[k] = sc_f64_to_i64(nearbyintf(zero));
-    }
+    tokens t = {.in = in, .row = row, .scales = scales->data, .zeros = zeros->data};
+    sc_parallel_rows(rows, 2 * SC_COST_CONVERT * (double)row, choose_tokens, &t);
     return SC_OK;
 }
 

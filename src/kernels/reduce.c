@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "base/parallel.h"
+
 #define T           float
 #define A           double
 #define FN(name)    f32_##name
@@ -119,28 +121,21 @@ static void fold_position(void *user, sc_stream *elements, int64_t out_offset) {
     fold_finish(f, &acc, 1, out_offset, 1);
 }
 
-// `elements` starts at the first column; the columns are the innermost kept dim, adjacent in
-// memory.
-static void fold_columns(void *user, sc_stream *elements, int64_t out_offset) {
+// Folds columns: neighbours of the innermost kept dim, which are adjacent in memory.
+static void fold_columns(void *user, sc_stream *elements, int64_t out_offset, int64_t n) {
     const folding *f = user;
     const sc_reduction *r = f->reduction;
-    int64_t columns = r->sizes[r->rank - 1], out_stride = r->out_strides[r->rank - 1];
-    for (int64_t c = 0; c < columns; c += COLUMNS) {
-        int64_t n = sc_min_i64(COLUMNS, columns - c);
-        accumulator acc[COLUMNS];
-        for (int64_t k = 0; k < n; k++) acc[k] = fold_start(f);
-        sc_stream walk = *elements;
-        walk.data += c * walk.item_bytes;
-        for (int64_t left = r->count; left > 0; left--) {
-            char *data;
-            int64_t stride;
-            double block[COLUMNS];
-            sc_stream_run(&walk, 1, &data, &stride);
-            if (!f->is_native) f->load(block, data, 1, n);
-            f->op->rows[f->class_](acc, f->is_native ? (void *)data : (void *)block, n);
-        }
-        fold_finish(f, acc, n, out_offset + c * out_stride, out_stride);
+    accumulator acc[COLUMNS];
+    for (int64_t k = 0; k < n; k++) acc[k] = fold_start(f);
+    for (int64_t left = r->count; left > 0; left--) {
+        char *data;
+        int64_t stride;
+        double block[COLUMNS];
+        sc_stream_run(elements, 1, &data, &stride);
+        if (!f->is_native) f->load(block, data, 1, n);
+        f->op->rows[f->class_](acc, f->is_native ? (void *)data : (void *)block, n);
     }
+    fold_finish(f, acc, n, out_offset, r->out_strides[r->rank - 1]);
 }
 
 static bool prefers_columns(const sc_reduction *r) {
@@ -166,14 +161,11 @@ static sc_status fold_dims(const sc_kernel_call *call, const fold_op *op, unsign
     SC_TRY(sc_reduction_init(call->ctx, &r, self, f.out, mask, SC_REDUCE_MEMORY));
     f.reduction = &r;
     f.divide_by = is_mean ? (double)r.count : 1.0;
-    if (!prefers_columns(&r)) {
-        sc_reduction_each(&r, fold_position, &f);
-        return SC_OK;
-    }
-    sc_reduction outer = r;
-    outer.rank--;
-    outer.out_count = r.out_count / r.sizes[r.rank - 1];
-    sc_reduction_each(&outer, fold_columns, &f);
+    const double cost = f.is_native ? SC_COST_SUM : SC_COST_CONVERT;
+    if (prefers_columns(&r))
+        sc_reduction_share_runs(&r, COLUMNS, cost, fold_columns, &f);
+    else
+        sc_reduction_share(&r, cost, fold_position, &f);
     return SC_OK;
 }
 
@@ -246,7 +238,7 @@ static sc_status run_any(const sc_kernel_call *call) {
     f.reduction = &r;
     if (!f.load || !f.store) return sc_call_no_kernel(call);
     SC_TRY(sc_reduction_init(call->ctx, &r, self, f.out, dims_of(call), SC_REDUCE_MEMORY));
-    sc_reduction_each(&r, any_position, &f);
+    sc_reduction_share(&r, SC_COST_CONVERT, any_position, &f);
     return SC_OK;
 }
 
@@ -299,7 +291,7 @@ static sc_status variance_over(const sc_kernel_call *call, uint32_t mask, double
     SC_TRY(sc_reduction_init(call->ctx, &r, self, var, mask, SC_REDUCE_MEMORY));
     v.reduction = &r;
     v.divide_by = fmax((double)r.count - correction, 0.0);
-    sc_reduction_each(&r, variance_position, &v);
+    sc_reduction_share(&r, 2 * SC_COST_CONVERT, variance_position, &v);
     return SC_OK;
 }
 

@@ -38,5 +38,13 @@ sc_status sc_reduction_init_along(sc_ctx *ctx, sc_reduction *r, const sc_tensor 
 // offset of the result.
 typedef void (*sc_reduce_visit)(void *user, sc_stream *elements, int64_t out_offset);
 void sc_reduction_each(const sc_reduction *r, sc_reduce_visit visit, void *user);
+// The same on several threads, so `visit` only reads `user`. An element costs so many nanoseconds.
+void sc_reduction_share(const sc_reduction *r, double cost, sc_reduce_visit visit, void *user);
+
+// Visits `n` neighbours of the innermost kept dim together: at most `width`, from the one that the
+// stream is at. Shared, too.
+typedef void (*sc_reduce_visit_run)(void *user, sc_stream *elements, int64_t out_offset, int64_t n);
+void sc_reduction_share_runs(const sc_reduction *r, int64_t width, double cost,
+                             sc_reduce_visit_run visit, void *user);
 
 #endif

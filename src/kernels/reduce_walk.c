@@ -1,6 +1,8 @@
 // Splits a tensor's dims into kept and reduced ones and visits them, without arithmetic.
 #include "kernels/reduce.h"
 
+#include "base/parallel.h"
+
 uint32_t sc_call_dim_mask(const sc_kernel_call *call, uint32_t argument, uint32_t rank) {
     int64_t dims[SC_RANK_MAX];
     uint32_t mask = 0, all = (1u << rank) - 1;
@@ -79,22 +81,93 @@ sc_status sc_reduction_init_along(sc_ctx *ctx, sc_reduction *r, const sc_tensor 
     return SC_OK;
 }
 
-void sc_reduction_each(const sc_reduction *r, sc_reduce_visit visit, void *user) {
-    int64_t index[SC_RANK_MAX] = {0}, in_offset = 0, out_offset = 0;
-    if (r->out_count == 0) return;
-    for (;;) {
-        sc_stream elements = r->reduced;
-        elements.data += in_offset * elements.item_bytes;
-        visit(user, &elements, out_offset);
-        uint32_t d = r->rank;
-        for (;; d--) {
-            if (d == 0) return;
-            in_offset += r->in_strides[d - 1];
-            out_offset += r->out_strides[d - 1];
-            if (++index[d - 1] < r->sizes[d - 1]) break;
-            in_offset -= r->sizes[d - 1] * r->in_strides[d - 1];
-            out_offset -= r->sizes[d - 1] * r->out_strides[d - 1];
-            index[d - 1] = 0;
-        }
+// The kept dims `rank`, from position `at` on, one after the other.
+typedef struct cursor {
+    const sc_reduction *r;
+    uint32_t rank;
+    int64_t index[SC_RANK_MAX], in, out;  // offsets in elements
+} cursor;
+
+static cursor cursor_at(const sc_reduction *r, uint32_t rank, int64_t at) {
+    cursor c = {.r = r, .rank = rank};
+    for (uint32_t d = rank; d-- > 0; at /= r->sizes[d]) {
+        c.index[d] = at % r->sizes[d];
+        c.in += c.index[d] * r->in_strides[d];
+        c.out += c.index[d] * r->out_strides[d];
     }
+    return c;
+}
+
+static void cursor_on(cursor *c) {
+    const sc_reduction *r = c->r;
+    for (uint32_t d = c->rank; d-- > 0;) {
+        c->in += r->in_strides[d];
+        c->out += r->out_strides[d];
+        if (++c->index[d] < r->sizes[d]) return;
+        c->in -= r->sizes[d] * r->in_strides[d];
+        c->out -= r->sizes[d] * r->out_strides[d];
+        c->index[d] = 0;
+    }
+}
+
+static sc_stream elements_at(const sc_reduction *r, int64_t offset) {
+    sc_stream elements = r->reduced;
+    elements.data += offset * elements.item_bytes;
+    return elements;
+}
+
+typedef struct visits {
+    const sc_reduction *r;
+    sc_reduce_visit visit;
+    sc_reduce_visit_run visit_run;
+    int64_t width;
+    void *user;
+} visits;
+
+static void visit_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const visits *v = work;
+    cursor c = cursor_at(v->r, v->r->rank, from);
+    (void)thread;
+    for (int64_t i = from; i < to; i++, cursor_on(&c)) {
+        sc_stream elements = elements_at(v->r, c.in);
+        v->visit(v->user, &elements, c.out);
+    }
+}
+
+void sc_reduction_each(const sc_reduction *r, sc_reduce_visit visit, void *user) {
+    visits v = {.r = r, .visit = visit, .user = user};
+    if (r->out_count > 0) visit_part(&v, 0, r->out_count, 0);
+}
+
+void sc_reduction_share(const sc_reduction *r, double cost, sc_reduce_visit visit, void *user) {
+    visits v = {.r = r, .visit = visit, .user = user};
+    sc_parallel_rows(r->out_count, cost * (double)r->count, visit_part, &v);
+}
+
+static int64_t runs_of(const visits *v, uint32_t inner) {
+    return (v->r->sizes[inner] - 1) / v->width + 1;
+}
+
+static void visit_runs(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const visits *v = work;
+    const sc_reduction *r = v->r;
+    const uint32_t inner = r->rank - 1;
+    const int64_t runs = runs_of(v, inner);
+    cursor c = cursor_at(r, inner, from / runs);
+    (void)thread;
+    for (int64_t i = from; i < to; i++) {
+        const int64_t at = i % runs * v->width, n = sc_min_i64(v->width, r->sizes[inner] - at);
+        sc_stream elements = elements_at(r, c.in + at * r->in_strides[inner]);
+        v->visit_run(v->user, &elements, c.out + at * r->out_strides[inner], n);
+        if (at + n == r->sizes[inner]) cursor_on(&c);
+    }
+}
+
+void sc_reduction_share_runs(const sc_reduction *r, int64_t width, double cost,
+                             sc_reduce_visit_run visit, void *user) {
+    visits v = {.r = r, .visit_run = visit, .width = width, .user = user};
+    const int64_t runs = runs_of(&v, r->rank - 1), inner = r->sizes[r->rank - 1];
+    if (r->out_count > 0)
+        sc_parallel_rows(r->out_count / inner * runs, cost * (double)(r->count * width), visit_runs,
+                         &v);
 }

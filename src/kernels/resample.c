@@ -3,6 +3,7 @@
 // decide. f32 images compute positions in f32.
 #include <math.h>
 
+#include "base/parallel.h"
 #include "kernels/iter.h"
 
 typedef struct image {
@@ -53,45 +54,69 @@ static int64_t nearest_source(int64_t i, float scale, int64_t size) {
     return position < (float)size ? (int64_t)position : size - 1;
 }
 
+// Nanoseconds for a row of all images and channels.
+static double cost_of_row(const image *m, double cost) {
+    return cost * (double)m->out->numel / (double)sc_max_i64(m->out_size[0], 1);
+}
+
 // Walks output pixels row by row in blocks, so that the weights of a column are computed once for
 // all channels.
 #define PIXELS 64
 
-// (input, output_size, scale_factors, out)
-static sc_status run_nearest(const sc_kernel_call *call) {
+typedef struct resizing {
     image m;
     float scales[2];
-    SC_TRY(image_init(call, &m, true));
-    for (uint32_t k = 0; k < 2; k++)
-        scales[k] = source_scale(m.in_size[k], m.out_size[k], scale_factor(call, 2, k), false);
-    const int64_t *from = m.in->strides, *to = m.out->strides;
-    int64_t run = from[1] == 1 && to[1] == 1 ? m.in->sizes[1] : 1;
-    int64_t planes = m.in->sizes[0] * (run > 0 ? m.in->sizes[1] / run : 0);
-    int64_t per_image = run > 0 ? m.in->sizes[1] / run : 1;
-    for (int64_t y = 0; y < m.out_size[0]; y++) {
-        int64_t row = nearest_source(y, scales[0], m.in_size[0]) * from[2];
-        for (int64_t x = 0; x < m.out_size[1]; x += PIXELS) {
-            int64_t columns[PIXELS], n = sc_min_i64(PIXELS, m.out_size[1] - x);
+    bool align;
+} resizing;
+
+// `n` pixels of an output row, from sources at `columns` of input row `row`.
+static void copy_pixels(const image *m, int64_t row, int64_t y, int64_t x, const int64_t *columns,
+                        int64_t n) {
+    const int64_t *from = m->in->strides, *to = m->out->strides;
+    const int64_t run = from[1] == 1 && to[1] == 1 ? m->in->sizes[1] : 1;
+    const int64_t per_image = run > 0 ? m->in->sizes[1] / run : 0;
+    for (int64_t p = 0; p < m->in->sizes[0] * per_image; p++) {
+        int64_t i = p / per_image, c = p % per_image;
+        const char *src =
+            (const char *)m->in->data + (i * from[0] + c * from[1] + row) * m->in_width;
+        char *dst = (char *)m->out->data +
+                    (i * to[0] + c * to[1] + y * to[2] + x * to[3]) * m->in_width;
+        if (run == 1 && m->in_width == 4) {
             for (int64_t k = 0; k < n; k++)
-                columns[k] = nearest_source(x + k, scales[1], m.in_size[1]) * from[3];
-            for (int64_t p = 0; p < planes; p++) {
-                int64_t i = p / per_image, c = p % per_image;
-                const char *src =
-                    (const char *)m.in->data + (i * from[0] + c * from[1] + row) * m.in_width;
-                char *dst = (char *)m.out->data +
-                            (i * to[0] + c * to[1] + y * to[2] + x * to[3]) * m.in_width;
-                if (run == 1 && m.in_width == 4) {
-                    for (int64_t k = 0; k < n; k++)
-                        ((uint32_t *)(void *)dst)[k * to[3]] =
-                            ((const uint32_t *)(const void *)src)[columns[k]];
-                    continue;
-                }
-                for (int64_t k = 0; k < n; k++)
-                    memcpy(dst + k * to[3] * m.in_width, src + columns[k] * m.in_width,
-                           (size_t)run * m.in_width);
-            }
+                ((uint32_t *)(void *)dst)[k * to[3]] =
+                    ((const uint32_t *)(const void *)src)[columns[k]];
+            continue;
+        }
+        for (int64_t k = 0; k < n; k++)
+            memcpy(dst + k * to[3] * m->in_width, src + columns[k] * m->in_width,
+                   (size_t)run * m->in_width);
+    }
+}
+
+static void nearest_rows(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const resizing *r = work;
+    const image *m = &r->m;
+    const int64_t *from = m->in->strides;
+    (void)thread;
+    for (int64_t y = first; y < end; y++) {
+        int64_t row = nearest_source(y, r->scales[0], m->in_size[0]) * from[2];
+        for (int64_t x = 0; x < m->out_size[1]; x += PIXELS) {
+            int64_t columns[PIXELS], n = sc_min_i64(PIXELS, m->out_size[1] - x);
+            for (int64_t k = 0; k < n; k++)
+                columns[k] = nearest_source(x + k, r->scales[1], m->in_size[1]) * from[3];
+            copy_pixels(m, row, y, x, columns, n);
         }
     }
+}
+
+// (input, output_size, scale_factors, out)
+static sc_status run_nearest(const sc_kernel_call *call) {
+    resizing r = {.align = false};
+    SC_TRY(image_init(call, &r.m, true));
+    for (uint32_t k = 0; k < 2; k++)
+        r.scales[k] =
+            source_scale(r.m.in_size[k], r.m.out_size[k], scale_factor(call, 2, k), false);
+    sc_parallel_rows(r.m.out_size[0], cost_of_row(&r.m, SC_COST_SUM), nearest_rows, &r);
     return SC_OK;
 }
 
@@ -177,24 +202,32 @@ static void blend_block(const image *m, int64_t y, int64_t x, int64_t n, const b
     }
 }
 
-// (input, output_size, align_corners, scale_factors, out)
-static sc_status run_bilinear(const sc_kernel_call *call) {
-    image m;
-    float scales[2];
-    SC_TRY(image_init(call, &m, false));
-    bool align = sc_call_integer(call, 2) != 0;
-    for (uint32_t k = 0; k < 2; k++)
-        scales[k] = source_scale(m.in_size[k], m.out_size[k], scale_factor(call, 3, k), align);
-    int64_t run = m.in->strides[1] == 1 ? m.in->sizes[1] : 1;
-    for (int64_t y = 0; y < m.out_size[0]; y++) {
-        blend v = blend_at(y, scales[0], m.in_size[0], align);
-        for (int64_t x = 0; x < m.out_size[1]; x += PIXELS) {
+static void bilinear_rows(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const resizing *r = work;
+    const image *m = &r->m;
+    const int64_t run = m->in->strides[1] == 1 ? m->in->sizes[1] : 1;
+    (void)thread;
+    for (int64_t y = first; y < end; y++) {
+        blend v = blend_at(y, r->scales[0], m->in_size[0], r->align);
+        for (int64_t x = 0; x < m->out_size[1]; x += PIXELS) {
             blend h[PIXELS];
-            int64_t n = sc_min_i64(PIXELS, m.out_size[1] - x);
-            for (int64_t k = 0; k < n; k++) h[k] = blend_at(x + k, scales[1], m.in_size[1], align);
-            blend_block(&m, y, x, n, &v, h, run);
+            int64_t n = sc_min_i64(PIXELS, m->out_size[1] - x);
+            for (int64_t k = 0; k < n; k++)
+                h[k] = blend_at(x + k, r->scales[1], m->in_size[1], r->align);
+            blend_block(m, y, x, n, &v, h, run);
         }
     }
+}
+
+// (input, output_size, align_corners, scale_factors, out)
+static sc_status run_bilinear(const sc_kernel_call *call) {
+    resizing r = {.align = sc_call_integer(call, 2) != 0};
+    SC_TRY(image_init(call, &r.m, false));
+    for (uint32_t k = 0; k < 2; k++)
+        r.scales[k] =
+            source_scale(r.m.in_size[k], r.m.out_size[k], scale_factor(call, 3, k), r.align);
+    const double cost = r.m.in->dtype == SC_DTYPE_F32 ? SC_COST_CONVERT : 6 * SC_COST_CONVERT;
+    sc_parallel_rows(r.m.out_size[0], cost_of_row(&r.m, cost), bilinear_rows, &r);
     return SC_OK;
 }
 
@@ -205,6 +238,7 @@ typedef enum grid_pad { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION } grid_pad;
 
 typedef struct grid_sampler {
     image m;
+    const sc_tensor *grid;
     grid_mode mode;
     grid_pad pad;
     bool align;
@@ -284,6 +318,32 @@ static double sample(const grid_sampler *g, const char *plane, double y, double 
     return sample_bilinear(&g->m, plane, y, x);
 }
 
+static void sample_pixel(const grid_sampler *g, int64_t n, int64_t y, int64_t x) {
+    const image *m = &g->m;
+    const int64_t *steps = g->grid->strides, *from = m->in->strides, *to = m->out->strides;
+    const int64_t place = n * steps[0] + y * steps[1] + x * steps[2];
+    double at[2];
+    m->load(at, (const char *)g->grid->data + place * m->in_width, steps[3], 2);
+    const double column = unnormalize(g, at[0], m->in_size[1]);
+    const double row = unnormalize(g, at[1], m->in_size[0]);
+    for (int64_t c = 0; c < m->out->sizes[1]; c++) {
+        const char *plane =
+            (const char *)m->in->data + (n * from[0] + c * from[1]) * m->in_width;
+        const int64_t pixel = n * to[0] + c * to[1] + y * to[2] + x * to[3];
+        const double value = sample(g, plane, row, column);
+        m->store((char *)m->out->data + pixel * m->out_width, 1, &value, 1);
+    }
+}
+
+// Rows of all images, one after the other.
+static void sample_rows(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const grid_sampler *g = work;
+    const int64_t rows = g->m.out->sizes[2];
+    (void)thread;
+    for (int64_t i = first; i < end; i++)
+        for (int64_t x = 0; x < g->m.out->sizes[3]; x++) sample_pixel(g, i / rows, i % rows, x);
+}
+
 // (input, grid, interpolation_mode, padding_mode, align_corners, out)
 static sc_status run_grid_sampler(const sc_kernel_call *call) {
     const sc_tensor *grid = sc_call_tensor(call, 1);
@@ -298,26 +358,10 @@ static sc_status run_grid_sampler(const sc_kernel_call *call) {
         grid->sizes[2] != out->sizes[3] || grid->sizes[3] != 2 || grid->dtype != g.m.in->dtype ||
         !sc_dtype_is_float((sc_dtype)grid->dtype))
         return sc_call_fail(call, SC_ERR_SHAPE, "the grid does not fit");
-    for (int64_t n = 0; n < out->sizes[0]; n++) {
-        for (int64_t y = 0; y < out->sizes[2]; y++) {
-            for (int64_t x = 0; x < out->sizes[3]; x++) {
-                double at[2];
-                int64_t place = n * grid->strides[0] + y * grid->strides[1] + x * grid->strides[2];
-                g.m.load(at, (const char *)grid->data + place * g.m.in_width, grid->strides[3], 2);
-                double column = unnormalize(&g, at[0], g.m.in_size[1]);
-                double row = unnormalize(&g, at[1], g.m.in_size[0]);
-                for (int64_t c = 0; c < out->sizes[1]; c++) {
-                    const char *plane =
-                        (const char *)g.m.in->data +
-                        (n * g.m.in->strides[0] + c * g.m.in->strides[1]) * g.m.in_width;
-                    int64_t to = n * out->strides[0] + c * out->strides[1] + y * out->strides[2] +
-                                 x * out->strides[3];
-                    double value = sample(&g, plane, row, column);
-                    g.m.store((char *)out->data + to * g.m.out_width, 1, &value, 1);
-                }
-            }
-        }
-    }
+    g.grid = grid;
+    const double cost = (mode == GRID_BICUBIC ? 48 : 6) * SC_COST_FUNCTION;
+    sc_parallel_rows(out->sizes[0] * out->sizes[2],
+                     cost * (double)(out->sizes[1] * out->sizes[3]), sample_rows, &g);
     return SC_OK;
 }
 

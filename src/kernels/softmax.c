@@ -3,6 +3,7 @@
 // In wasm: -O3
 #include <math.h>
 
+#include "base/parallel.h"
 #include "compute/simd/simd_math.h"
 #include "kernels/reduce.h"
 
@@ -14,9 +15,8 @@ typedef struct softmax {
     const sc_tensor *out;
     int64_t step;  // of the result along the dim
     bool takes_log;
-    bool in_f32;      // input and result
-    int64_t columns;  // adjacent columns, if they are computed together
-    bool is_direct;   // f32 in and out, both dense along the dim
+    bool in_f32;     // input and result
+    bool is_direct;  // f32 in and out, both dense along the dim
 } softmax;
 
 // --- Dense f32 rows ------------------------------------------------------------------------------
@@ -142,7 +142,11 @@ static void store_some(float *p, v4f v, size_t count) {
 }
 
 // `n` adjacent columns, row by row: three passes that read memory in order.
-static void softmax_columns(const softmax *s, const float *x, int64_t x_step, float *y, int64_t n) {
+static void softmax_columns(void *user, sc_stream *elements, int64_t out_offset, int64_t n) {
+    const softmax *s = user;
+    const float *x = (const float *)(const void *)elements->data;
+    const int64_t x_step = elements->strides[0];
+    float *y = (float *)s->out->data + out_offset;
     float max[COLUMNS], sum[COLUMNS];
     int64_t count = s->reduction.count;
     for (int64_t c = 0; c < n; c++) {
@@ -172,14 +176,6 @@ static void softmax_columns(const softmax *s, const float *x, int64_t x_step, fl
     }
 }
 
-// `elements` starts at the first of the columns, the innermost kept dim.
-static void softmax_plane(void *user, sc_stream *elements, int64_t out_offset) {
-    const softmax *s = user;
-    const float *x = (const float *)(const void *)elements->data;
-    float *y = (float *)s->out->data + out_offset;
-    for (int64_t c = 0; c < s->columns; c += COLUMNS)
-        softmax_columns(s, x + c, elements->strides[0], y + c, sc_min_i64(COLUMNS, s->columns - c));
-}
 
 static bool has_columns(const softmax *s) {
     const sc_reduction *r = &s->reduction;
@@ -224,11 +220,11 @@ static sc_status normalize(const sc_kernel_call *call) {
                   s.reduction.reduced.strides[0] == 1;
     s.in_f32 = self->dtype == SC_DTYPE_F32 && out->dtype == SC_DTYPE_F32;
     if (!s.is_direct && has_columns(&s) && s.reduction.count > 0) {
-        s.columns = s.reduction.sizes[--s.reduction.rank];
-        sc_reduction_each(&s.reduction, softmax_plane, &s);
+        sc_reduction_share_runs(&s.reduction, COLUMNS, SC_COST_FUNCTION, softmax_columns, &s);
         return SC_OK;
     }
-    if (s.reduction.count > 0) sc_reduction_each(&s.reduction, softmax_position, &s);
+    if (s.reduction.count > 0)
+        sc_reduction_share(&s.reduction, SC_COST_FUNCTION, softmax_position, &s);
     return SC_OK;
 }
 

@@ -5,6 +5,7 @@
 
 #include "backends/xnnpack/run/delegate.h"
 #include "setup.h"
+#include "team.h"
 
 extern const sc_rt_backend sc_rt_backend_xnnpack;
 
@@ -162,15 +163,38 @@ static inline sc_status execute(bench *b) {
     return sc_rt_backend_xnnpack.execute(&b->s.ctx, b->state, &call);
 }
 
-static inline bool run(bench *b) {
-    if (CHECK_OK(start(b, &b->state, b->graph->external_count)) && CHECK_OK(execute(b)))
-        return true;
-    FAIL("%s", setup_message(&b->s));
-    return false;
-}
-
 static inline const sc_tensor *result(bench *b, uint32_t argument) {
     return b->values[argument].tensor;
+}
+
+// Executes again on threads, which must give the same bits.
+static inline void execute_shared(bench *b) {
+    const uint32_t count = b->graph->external_count;
+    void *kept[ARGUMENTS_MAX];
+    for (uint32_t i = b->inputs; i < count; i++) {
+        const sc_tensor *t = result(b, i);
+        kept[i] = test_alloc((size_t)t->capacity_bytes + 1);
+        memcpy(kept[i], t->data, (size_t)t->capacity_bytes);
+        memset(t->data, 0xab, (size_t)t->capacity_bytes);
+    }
+    team_open(3);
+    team_share_all(true);
+    CHECK_OK(execute(b));
+    team_share_all(false);
+    team_close();
+    for (uint32_t i = b->inputs; i < count; i++) {
+        const sc_tensor *t = result(b, i);
+        CHECK_EQ_MEM(t->data, kept[i], (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype));
+    }
+}
+
+static inline bool run(bench *b) {
+    if (CHECK_OK(start(b, &b->state, b->graph->external_count)) && CHECK_OK(execute(b))) {
+        execute_shared(b);
+        return true;
+    }
+    FAIL("%s", setup_message(&b->s));
+    return false;
 }
 
 static inline void check_floats(bench *b, uint32_t argument, const float *wanted, float tolerance) {

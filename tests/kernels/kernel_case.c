@@ -281,6 +281,60 @@ void kernel_cases_visit_in(const char *folder, kernel_case_fn visit, void *user)
     for (size_t i = 0; i < count; i++) visit_file(files[i], visit, user);
 }
 
+// --- Keeping -------------------------------------------------------------------------------------
+
+static void *copy_of(const void *data, size_t bytes) {
+    void *copy = test_alloc(bytes ? bytes : 1);
+    if (bytes) memcpy(copy, data, bytes);
+    return copy;
+}
+
+static void keep_tensor(kernel_case_memory *m, sc_tensor *t) {
+    const uint32_t i = m->count;
+    if (!CHECK(i < SC_COUNT_OF(m->tensors))) return;
+    m->tensors[i] = t;
+    m->data[i] = copy_of(t->data, (size_t)t->capacity_bytes);
+    m->sizes[i] = copy_of(t->sizes, t->rank * sizeof *t->sizes);
+    m->strides[i] = copy_of(t->strides, t->rank * sizeof *t->strides);
+    m->numel[i] = t->numel;
+    m->count++;
+}
+
+static void keep_value(kernel_case_memory *m, const sc_evalue *value) {
+    if (value->tag == SC_EVALUE_TENSOR) keep_tensor(m, value->tensor);
+    if (value->tag != SC_EVALUE_TENSOR_LIST && value->tag != SC_EVALUE_OPTIONAL_TENSOR_LIST) return;
+    for (uint32_t i = 0; i < value->count; i++)
+        if (value->tensors[i]) keep_value(m, value->tensors[i]);
+}
+
+kernel_case_memory kernel_case_keep(const kernel_case *t) {
+    kernel_case_memory m = {.count = 0};
+    for (uint32_t i = 0; i < t->input_count; i++) keep_value(&m, t->inputs[i]);
+    for (uint32_t i = 0; i < t->out_count; i++) keep_value(&m, t->outs[i]);
+    return m;
+}
+
+void kernel_case_put_back(const kernel_case_memory *m) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        sc_tensor *t = m->tensors[i];
+        memcpy(t->data, m->data[i], (size_t)t->capacity_bytes);
+        memcpy(t->sizes, m->sizes[i], t->rank * sizeof *t->sizes);
+        memcpy(t->strides, m->strides[i], t->rank * sizeof *t->strides);
+        t->numel = m->numel[i];
+    }
+}
+
+bool kernel_case_is(const kernel_case_memory *m) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        const sc_tensor *t = m->tensors[i];
+        const size_t bytes = (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
+        if (memcmp(t->sizes, m->sizes[i], t->rank * sizeof *t->sizes) != 0 ||
+            memcmp(t->data, m->data[i], bytes) != 0)
+            return false;
+    }
+    return true;
+}
+
 // --- Comparing -----------------------------------------------------------------------------------
 
 static double number_of(sc_dtype dtype, const uint8_t *bytes, int64_t i) {

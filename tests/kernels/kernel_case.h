@@ -54,6 +54,19 @@ void kernel_cases_visit(kernel_case_fn visit, void *user);
 void kernel_cases_visit_in(const char *folder, kernel_case_fn visit, void *user);
 // The arguments of the out form: kept inputs, then outs. Returns their count.
 uint32_t kernel_case_arguments(const kernel_case *t, sc_evalue **args);
+// What the tensors of a case hold, inputs and results.
+typedef struct kernel_case_memory {
+    sc_tensor *tensors[2 * KERNEL_CASE_ITEMS_MAX];
+    void *data[2 * KERNEL_CASE_ITEMS_MAX];
+    int64_t *sizes[2 * KERNEL_CASE_ITEMS_MAX], *strides[2 * KERNEL_CASE_ITEMS_MAX];
+    int64_t numel[2 * KERNEL_CASE_ITEMS_MAX];
+    uint32_t count;
+} kernel_case_memory;
+
+kernel_case_memory kernel_case_keep(const kernel_case *t);
+void kernel_case_put_back(const kernel_case_memory *memory);
+// Do the tensors hold it, bit for bit?
+bool kernel_case_is(const kernel_case_memory *memory);
 // Fails the test where result `k` is not what PyTorch gives.
 void kernel_case_compare(const kernel_case *t, uint32_t k, const sc_tensor *actual,
                          const kernel_case_expected *e);

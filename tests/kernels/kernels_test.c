@@ -1,4 +1,5 @@
 // Runs every kernel on its cases (kernel_case.h) and compares what it gives with PyTorch's results.
+// Then threads run the case row by row, which must give the same bits.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,6 +8,7 @@
 #include "harness.h"
 #include "kernels/kernel_case.h"
 #include "rt/run/prim.h"
+#include "team.h"
 
 // --- Running -------------------------------------------------------------------------------------
 
@@ -30,29 +32,45 @@ static void check_results(const kernel_case *t) {
     }
 }
 
-static void run_case(void *user, const kernel_case *t) {
-    if (!test_case("%s/%s", t->path, t->name)) return;
-    sc_ctx *ctx = user;
-    const sc_kernel *kernel = t->op ? sc_kernel_get((sc_op_id)t->op->id) : NULL;
+static sc_status run_kernel(sc_ctx *ctx, const kernel_case *t, const sc_kernel *kernel) {
     sc_evalue *args[KERNEL_CASE_ITEMS_MAX];
-    if (!kernel) {
-        FAIL("%s: there is no kernel", t->name);
-        return;
-    }
     sc_kernel_call call = {.ctx = ctx, .op = t->op, .kernel = kernel, .args = args, .seed = 1};
     call.arg_count = kernel_case_arguments(t, args);
     call.scratch_bytes = kernel->scratch ? kernel->scratch(&call) : 0;
     call.scratch = aligned(test_alloc((size_t)call.scratch_bytes + 64));
     sc_diags_clear(ctx);
-    sc_status status = kernel->run(&call);
+    return kernel->run(&call);
+}
+
+static const char *said(const sc_ctx *ctx) {
+    const sc_str text = ctx->diags.count ? ctx->diags.data[0].message : SC_STR("");
+    return test_format("%.*s", (int)text.size, text.data);
+}
+
+static void run_case(void *user, const kernel_case *t) {
+    if (!test_case("%s/%s", t->path, t->name)) return;
+    sc_ctx *ctx = user;
+    const sc_kernel *kernel = t->op ? sc_kernel_get((sc_op_id)t->op->id) : NULL;
     const char *wanted = t->fails ? t->fails : "ok";
+    if (!kernel) {
+        FAIL("%s: there is no kernel", t->name);
+        return;
+    }
+    kernel_case_memory before = kernel_case_keep(t);
+    const sc_status status = run_kernel(ctx, t, kernel);
+    const char *message = said(ctx);
     if (strcmp(sc_status_slug(status), wanted) != 0) {
-        sc_str said = ctx->diags.count ? ctx->diags.data[0].message : SC_STR("");
-        FAIL("%s: status %s, not %s (%.*s)", t->name, sc_status_slug(status), wanted,
-             (int)said.size, said.data);
+        FAIL("%s: status %s, not %s (%s)", t->name, sc_status_slug(status), wanted, message);
         return;
     }
     if (status == SC_OK) check_results(t);
+    const kernel_case_memory after = kernel_case_keep(t);
+    kernel_case_put_back(&before);
+    team_share_all(true);
+    CHECK_STATUS(run_kernel(ctx, t, kernel), status);
+    team_share_all(false);
+    CHECK_EQ_STR(said(ctx), message);
+    if (status == SC_OK && !kernel_case_is(&after)) FAIL("%s differs on threads", t->name);
 }
 
 // Lowering knows from the table alone what this runtime can run.
@@ -72,7 +90,9 @@ TEST_CASES(kernels_match_pytorch) {
     sc_arena_init(&scratch);
     sc_ctx_init(&ctx, &arena, &scratch);
     REQUIRE_OK(sc_ops_init());
+    team_open(3);
     kernel_cases_visit(run_case, &ctx);
+    team_close();
     sc_arena_deinit(&scratch);
     sc_arena_deinit(&arena);
 }

@@ -5,7 +5,7 @@ import { rows } from "../../tools/operator/tables.mjs";
 import { listFiles, readText, reporter } from "./tree.mjs";
 
 // Used by tests alone, and meant to be: graphs to read, to compare and, as FlatBuffers, to print;
-// cords, dimensions and pickles to look into; the host that a test assumes.
+// cords, dimensions and pickles to look into; the host that a test assumes; work in small ranges.
 const forTests = new Set([
   "sc_program_parse",
   "sc_graph_isomorphic",
@@ -13,6 +13,7 @@ const forTests = new Set([
   "sc_dim_eval",
   "sc_pickle_get",
   "sc_dot_assume",
+  "sc_parallel_split_all",
 ]);
 
 const generated = "sc_fb_get_";

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "backends/xnnpack/run/delegate.h"
+#include "base/parallel.h"
 
 enum { OPERANDS_MAX = 2 };
 
@@ -74,6 +75,12 @@ static void compute(const sc_xnn_node *node, const sc_pw_params *params, float *
         row_of(node->kind)->loops[SC_CLASS_F32](out, in, params, n);
 }
 
+// Nanoseconds for a float.
+static double cost_of(unsigned kind) {
+    const sc_pw_row *row = row_of(kind);
+    return row ? sc_pointwise_cost(row, SC_CLASS_F32) : SC_COST_SUM;
+}
+
 // Kinds whose output range XNNPACK applies, in addition to the one that only clamps.
 static bool has_range(const sc_xnn_node *node) {
     return node->has_range && (isfinite(node->low) || isfinite(node->high)) &&
@@ -107,31 +114,63 @@ static const void *next(operand *o, int64_t at, int64_t n) {
     return o->block;
 }
 
-static sc_status run_floats(sc_xnn_delegate *d, sc_xnn_step *s) {
-    const sc_tensor *out = &s->out[0]->tensor;
-    const sc_pw_params params = params_of(s->node);
-    const sc_pw_params range = {.real = {(double)s->node->low, (double)s->node->high}};
-    const bool is_direct = out->dtype == SC_DTYPE_F32, clamps = has_range(s->node);
+typedef struct floats {
+    const sc_xnn_step *step;
+    const sc_tensor *out;
+    sc_pw_params params, range;
     operand operands[OPERANDS_MAX];
-    uint32_t count = 0;
+    uint32_t count;
+    bool is_direct, clamps;
+    bool is_plain;  // it gains nothing from blocks
+} floats;
+
+// Elements [from, to), with all streams at `from`.
+static void run_blocks(floats *f, int64_t from, int64_t to) {
     float results[SC_BLOCK];
-    bool is_plain = is_direct && !clamps;  // an operation that gains nothing from blocks
-    for (; count < OPERANDS_MAX && s->in[count]; count++) {
-        SC_TRY(open(d, &operands[count], &s->in[count]->tensor, out));
-        is_plain = is_plain && operands[count].is_direct;
-    }
-    const int64_t block = is_plain ? out->numel : SC_BLOCK;
-    for (int64_t at = 0; at < out->numel; at += block) {
-        int64_t n = sc_min_i64(block, out->numel - at);
-        float *to = is_direct ? (float *)out->data + at : results;
+    const int64_t block = f->is_plain ? to - from : SC_BLOCK;
+    for (int64_t at = from; at < to; at += block) {
+        const int64_t n = sc_min_i64(block, to - at);
+        float *y = f->is_direct ? (float *)f->out->data + at : results;
         const void *in[3] = {NULL};
-        for (uint32_t i = 0; i < count; i++) in[i] = next(&operands[i], at, n);
-        compute(s->node, &params, to, in, n);
-        in[0] = to;
-        if (clamps) sc_pw_hardtanh.loops[SC_CLASS_F32](to, in, &range, n);
-        if (is_direct) continue;
-        sc_storer(SC_CLASS_F32, out->dtype)((uint16_t *)out->data + at, 1, results, n);
+        for (uint32_t i = 0; i < f->count; i++) in[i] = next(&f->operands[i], at, n);
+        compute(f->step->node, &f->params, y, in, n);
+        in[0] = y;
+        if (f->clamps) sc_pw_hardtanh.loops[SC_CLASS_F32](y, in, &f->range, n);
+        if (f->is_direct) continue;
+        sc_storer(SC_CLASS_F32, f->out->dtype)((uint16_t *)f->out->data + at, 1, results, n);
     }
+}
+
+// Streams and blocks are those of the part.
+static void run_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    floats *whole = work;
+    (void)thread;
+    if (from == 0 && to == whole->out->numel) {
+        run_blocks(whole, from, to);
+        return;
+    }
+    floats part = *whole;
+    for (uint32_t i = 0; i < part.count; i++) sc_stream_seek(&part.operands[i].stream, from);
+    run_blocks(&part, from, to);
+}
+
+static sc_status run_floats(sc_xnn_delegate *d, sc_xnn_step *s) {
+    floats f;
+    f.step = s;
+    f.out = &s->out[0]->tensor;
+    f.params = params_of(s->node);
+    f.range = (sc_pw_params){.real = {(double)s->node->low, (double)s->node->high}};
+    f.is_direct = f.out->dtype == SC_DTYPE_F32;
+    f.clamps = has_range(s->node);
+    f.is_plain = f.is_direct && !f.clamps;
+    double cost = cost_of(s->node->kind) + (f.is_direct ? 0 : SC_COST_CONVERT);
+    for (f.count = 0; f.count < OPERANDS_MAX && s->in[f.count]; f.count++) {
+        operand *o = &f.operands[f.count];
+        SC_TRY(open(d, o, &s->in[f.count]->tensor, f.out));
+        f.is_plain = f.is_plain && o->is_direct;
+        if (!o->is_direct && !sc_stream_is_constant(&o->stream)) cost += SC_COST_CONVERT;
+    }
+    sc_parallel_rows(f.out->numel, cost, run_part, &f);
     return SC_OK;
 }
 
@@ -176,10 +215,12 @@ static void fill_lookup(sc_xnn_step *s) {
     sc_bytes_of_floats(&to, numbers, 256, s->lookup);
 }
 
-static void run_lookup(sc_xnn_step *s) {
-    const uint8_t *from = s->in[0]->tensor.data;
-    uint8_t *to = s->out[0]->tensor.data;
-    for (int64_t i = 0; i < s->out[0]->tensor.numel; i++) to[i] = s->lookup[from[i]];
+static void look_up(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const sc_xnn_step *s = work;
+    const uint8_t *x = s->in[0]->tensor.data;
+    uint8_t *y = s->out[0]->tensor.data;
+    (void)thread;
+    for (int64_t i = from; i < to; i++) y[i] = s->lookup[x[i]];
 }
 
 static void describe_bytes(sc_xnn_step *s) {
@@ -193,25 +234,39 @@ static void describe_bytes(sc_xnn_step *s) {
     sc_xnn_byte_range(s, s->out[0], &s->bytes.low, &s->bytes.high);
 }
 
-// Runs of elements in which each operand is dense or one value.
-static sc_status run_bytes(sc_xnn_delegate *d, sc_xnn_step *s) {
-    const sc_tensor *out = &s->out[0]->tensor;
+typedef struct byte_pairs {
+    const sc_xnn_step *step;
     sc_stream streams[OPERANDS_MAX];
-    for (uint32_t i = 0; i < OPERANDS_MAX; i++)
-        SC_TRY(sc_stream_open(d->ctx, &streams[i], &s->in[i]->tensor, out));
-    for (int64_t at = 0; at < out->numel;) {
+} byte_pairs;
+
+// Runs of elements in which each operand is dense or one value.
+static void run_pairs(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const byte_pairs *p = work;
+    sc_stream first = p->streams[0], second = p->streams[1];
+    (void)thread;
+    sc_stream_seek(&first, from);
+    sc_stream_seek(&second, from);
+    for (int64_t at = from; at < to;) {
         char *a, *b;
         int64_t a_step, b_step;
-        sc_stream peek = streams[0];
-        int64_t n = sc_stream_run(&peek, out->numel - at, &a, &a_step);
-        n = sc_stream_run(&streams[1], n, &b, &b_step);
-        n = sc_stream_run(&streams[0], n, &a, &a_step);
+        sc_stream peek = first;
+        int64_t n = sc_stream_run(&peek, to - at, &a, &a_step);
+        n = sc_stream_run(&second, n, &b, &b_step);
+        n = sc_stream_run(&first, n, &a, &a_step);
         // Rows of one element may have any step.
         if (n == 1) a_step = b_step = 0;
-        sc_bytes_run_binary(&s->bytes, a, (size_t)a_step, b, (size_t)b_step, (size_t)n,
-                            (char *)out->data + at);
+        sc_bytes_run_binary(&p->step->bytes, a, (size_t)a_step, b, (size_t)b_step, (size_t)n,
+                            (char *)p->step->out[0]->tensor.data + at);
         at += n;
     }
+}
+
+static sc_status run_bytes(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_tensor *out = &s->out[0]->tensor;
+    byte_pairs p = {.step = s};
+    for (uint32_t i = 0; i < OPERANDS_MAX; i++)
+        SC_TRY(sc_stream_open(d->ctx, &p.streams[i], &s->in[i]->tensor, out));
+    sc_parallel_rows(out->numel, 2 * SC_COST_SUM, run_pairs, &p);
     return SC_OK;
 }
 
@@ -231,7 +286,7 @@ static sc_status load_elements(sc_xnn_delegate *d, sc_xnn_step *s) {
 static sc_status run_elements(sc_xnn_delegate *d, sc_xnn_step *s) {
     if (!sc_xnn_is_byte(s->out[0])) return run_floats(d, s);
     if (s->in[1]) return run_bytes(d, s);
-    run_lookup(s);
+    sc_parallel_rows(s->out[0]->tensor.numel, SC_COST_SUM, look_up, s);
     return SC_OK;
 }
 

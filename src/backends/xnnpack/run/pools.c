@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "backends/xnnpack/run/delegate.h"
+#include "base/parallel.h"
 
 static bool is_average(const sc_xnn_step *s) { return s->node->kind != SC_XNN_MAX_POOL; }
 
@@ -58,6 +59,16 @@ static sc_status prepare_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
     return SC_OK;
 }
 
+static void average_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    (void)thread;
+    sc_pooling_average(work, from, to);
+}
+
+static void max_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    (void)thread;
+    sc_pooling_max(work, from, to);
+}
+
 static sc_status run_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_xnn_operand *in = s->in[0], *out = s->out[0];
     const bool is_half = sc_xnn_is_half(out);
@@ -68,10 +79,10 @@ static sc_status run_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
         s->pool.input = d->scratch;
         s->pool.output = d->scratch + sc_xnn_float_bytes(in);
     }
-    if (is_average(s))
-        sc_pooling_average(&s->pool, 0, sc_pooling_tiles(&s->pool));
-    else
-        sc_pooling_max(&s->pool, 0, sc_pooling_tiles(&s->pool));
+    const sc_pooling *p = &s->pool;
+    const double reads = (double)(p->out[1] * p->channels) * (double)(p->kernel[0] * p->kernel[1]);
+    sc_parallel_rows(sc_pooling_tiles(p), SC_COST_SUM * reads,
+                     is_average(s) ? average_part : max_part, &s->pool);
     if (is_half)
         sc_storer(SC_CLASS_F32, out->tensor.dtype)(out->tensor.data, 1, s->pool.output,
                                                    out->tensor.numel);
@@ -120,18 +131,28 @@ static void find_maximum(const sc_xnn_step *s, const float *image, int64_t y, in
     }
 }
 
-static sc_status run_argmax_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
+// Rows of all results, one after the other.
+static void argmax_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const sc_xnn_step *s = work;
     const sc_xnn_operand *in = s->in[0], *out = s->out[0];
-    float *maximum = out->tensor.data;
-    int32_t *position = s->out[1]->tensor.data;
-    (void)d;
-    for (int64_t n = 0; n < out->sizes[0]; n++) {
+    float *maximum = (float *)out->tensor.data + from * out->strides[1];
+    int32_t *position = (int32_t *)s->out[1]->tensor.data + from * out->strides[1];
+    (void)thread;
+    for (int64_t row = from; row < to; row++) {
+        const int64_t n = row / out->sizes[1], y = row % out->sizes[1];
         const float *image = (const float *)in->tensor.data + n * in->strides[0];
-        for (int64_t y = 0; y < out->sizes[1]; y++)
-            for (int64_t x = 0; x < out->sizes[2]; x++)
-                for (int64_t c = 0; c < out->sizes[3]; c++)
-                    find_maximum(s, image + c, y, x, maximum++, position++);
+        for (int64_t x = 0; x < out->sizes[2]; x++)
+            for (int64_t c = 0; c < out->sizes[3]; c++)
+                find_maximum(s, image + c, y, x, maximum++, position++);
     }
+}
+
+static sc_status run_argmax_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_xnn_operand *out = s->out[0];
+    const sc_xnn_window *w = &s->node->window;
+    const double reads = (double)out->strides[1] * (double)w->kernel_height * w->kernel_width;
+    (void)d;
+    sc_parallel_rows(out->sizes[0] * out->sizes[1], SC_COST_CONVERT * reads, argmax_part, s);
     return SC_OK;
 }
 
