@@ -34,8 +34,8 @@ void sc_parallel_set_width(uint32_t width);
 // must be its own.
 void sc_parallel(int64_t count, int64_t step, sc_parallel_fn *fn, void *work);
 
-// What one number costs on one core, in nanoseconds: to copy it, to take part in a sum or product,
-// to be converted or fetched by itself, and to pass through a function such as exp.
+// Nanoseconds of a number on one core: to copy it, to take part in a sum or product, to be
+// converted or fetched by itself, and to pass through a function such as exp.
 #define SC_COST_COPY     0.3
 #define SC_COST_SUM      0.4
 #define SC_COST_CONVERT  1.5

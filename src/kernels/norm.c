@@ -413,12 +413,12 @@ typedef struct training {
 static void update_running(const training *t, int64_t c, moments m) {
     const double count = (double)t->b.in->sizes[0] * (double)plane_size(t->b.in);
     const double unbiased = m.variance * count / (count > 1 ? count - 1 : 1);
-    sc_tensor_put_real(
-        t->running_mean, c,
-        sc_tensor_real(t->running_mean, c) * (1 - t->momentum) + m.mean * t->momentum);
-    sc_tensor_put_real(
-        t->running_variance, c,
-        sc_tensor_real(t->running_variance, c) * (1 - t->momentum) + unbiased * t->momentum);
+    sc_tensor_put_real(t->running_mean, c,
+                       sc_tensor_real(t->running_mean, c) * (1 - t->momentum) +
+                           m.mean * t->momentum);
+    sc_tensor_put_real(t->running_variance, c,
+                       sc_tensor_real(t->running_variance, c) * (1 - t->momentum) +
+                           unbiased * t->momentum);
 }
 
 static void take_statistics(void *work, int64_t from, int64_t to, uint32_t thread) {

@@ -29,9 +29,9 @@ typedef struct plan {
     const sc_pw_row *row;
     const char *arguments;
     sc_tensor *out;
-    sc_dtype common;  // the dtype to which operands promote
-    sc_class class_;  // of operands
-    sc_class result;  // of results
+    sc_dtype common;               // the dtype to which operands promote
+    sc_class class_;               // of operands
+    sc_class result;               // of results
     bool out_is_dense, is_direct;  // `is_direct`: loops write to the result's memory
     sc_store_fn store;
     sc_stream to;  // if it is not direct
@@ -275,8 +275,7 @@ static void run_blocks(plan *p, int64_t from, int64_t to, bool *divided_by_zero)
         n = next_length(p, to - i);
         const void *in[3] = {NULL, NULL, NULL};
         for (uint32_t k = 0; k < p->operand_count; k++) in[k] = next_block(p, k, i, n);
-        if (divided_by_zero && !*divided_by_zero)
-            *divided_by_zero = has_zero(in[1], p->class_, n);
+        if (divided_by_zero && !*divided_by_zero) *divided_by_zero = has_zero(in[1], p->class_, n);
         void *at = p->is_direct ? (void *)((char *)p->out->data + i * width) : result.bytes;
         loop(at, in, &p->params, n);
         if (!p->is_direct && !p->limit)

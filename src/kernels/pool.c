@@ -40,19 +40,19 @@ static sc_status run_wide(const sc_kernel_call *call, const pool *p) {
     const bool is_real = from == SC_CLASS_F32 || from == SC_CLASS_F64;
     const sc_class class_ = is_real ? SC_CLASS_F64 : SC_CLASS_I64;
     sc_wide_pooling wide = {.windows = of->windows,
-                                  .images = of->images,
-                                  .channels = of->channels,
-                                  .in_image = of->in_image,
-                                  .in_channel = of->in_channel,
-                                  .out_image = of->out_image,
-                                  .out_channel = of->out_channel,
-                                  .input = p->in->data,
-                                  .output = p->out->data,
-                                  .indices = p->indices ? p->indices->data : NULL,
-                                  .element_size = sc_dtype_bytes((sc_dtype)p->in->dtype),
-                                  .is_real = is_real,
-                                  .load = sc_loader(class_, p->in->dtype),
-                                  .store = sc_storer(class_, p->out->dtype)};
+                            .images = of->images,
+                            .channels = of->channels,
+                            .in_image = of->in_image,
+                            .in_channel = of->in_channel,
+                            .out_image = of->out_image,
+                            .out_channel = of->out_channel,
+                            .input = p->in->data,
+                            .output = p->out->data,
+                            .indices = p->indices ? p->indices->data : NULL,
+                            .element_size = sc_dtype_bytes((sc_dtype)p->in->dtype),
+                            .is_real = is_real,
+                            .load = sc_loader(class_, p->in->dtype),
+                            .store = sc_storer(class_, p->out->dtype)};
     if (!wide.load || !wide.store || p->in->dtype == SC_DTYPE_BOOL) return sc_call_no_kernel(call);
     const int64_t tiles = sc_wide_pooling_tiles(&wide);
     sc_parallel_rows(tiles, SC_COST_FUNCTION * reads_of(p, tiles), wide_part, &wide);

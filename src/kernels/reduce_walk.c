@@ -116,6 +116,9 @@ static sc_stream elements_at(const sc_reduction *r, int64_t offset) {
     return elements;
 }
 
+// Nanoseconds of a visit, besides those of its elements.
+enum { VISIT = 20 };
+
 typedef struct visits {
     const sc_reduction *r;
     sc_reduce_visit visit;
@@ -141,7 +144,7 @@ void sc_reduction_each(const sc_reduction *r, sc_reduce_visit visit, void *user)
 
 void sc_reduction_share(const sc_reduction *r, double cost, sc_reduce_visit visit, void *user) {
     visits v = {.r = r, .visit = visit, .user = user};
-    sc_parallel_rows(r->out_count, cost * (double)r->count, visit_part, &v);
+    sc_parallel_rows(r->out_count, VISIT + cost * (double)r->count, visit_part, &v);
 }
 
 static int64_t runs_of(const visits *v, uint32_t inner) {
@@ -168,6 +171,6 @@ void sc_reduction_share_runs(const sc_reduction *r, int64_t width, double cost,
     visits v = {.r = r, .visit_run = visit, .width = width, .user = user};
     const int64_t runs = runs_of(&v, r->rank - 1), inner = r->sizes[r->rank - 1];
     if (r->out_count > 0)
-        sc_parallel_rows(r->out_count / inner * runs, cost * (double)(r->count * width), visit_runs,
-                         &v);
+        sc_parallel_rows(r->out_count / inner * runs, VISIT + cost * (double)(r->count * width),
+                         visit_runs, &v);
 }

@@ -79,8 +79,8 @@ static void copy_pixels(const image *m, int64_t row, int64_t y, int64_t x, const
         int64_t i = p / per_image, c = p % per_image;
         const char *src =
             (const char *)m->in->data + (i * from[0] + c * from[1] + row) * m->in_width;
-        char *dst = (char *)m->out->data +
-                    (i * to[0] + c * to[1] + y * to[2] + x * to[3]) * m->in_width;
+        char *dst =
+            (char *)m->out->data + (i * to[0] + c * to[1] + y * to[2] + x * to[3]) * m->in_width;
         if (run == 1 && m->in_width == 4) {
             for (int64_t k = 0; k < n; k++)
                 ((uint32_t *)(void *)dst)[k * to[3]] =
@@ -327,8 +327,7 @@ static void sample_pixel(const grid_sampler *g, int64_t n, int64_t y, int64_t x)
     const double column = unnormalize(g, at[0], m->in_size[1]);
     const double row = unnormalize(g, at[1], m->in_size[0]);
     for (int64_t c = 0; c < m->out->sizes[1]; c++) {
-        const char *plane =
-            (const char *)m->in->data + (n * from[0] + c * from[1]) * m->in_width;
+        const char *plane = (const char *)m->in->data + (n * from[0] + c * from[1]) * m->in_width;
         const int64_t pixel = n * to[0] + c * to[1] + y * to[2] + x * to[3];
         const double value = sample(g, plane, row, column);
         m->store((char *)m->out->data + pixel * m->out_width, 1, &value, 1);
@@ -360,8 +359,8 @@ static sc_status run_grid_sampler(const sc_kernel_call *call) {
         return sc_call_fail(call, SC_ERR_SHAPE, "the grid does not fit");
     g.grid = grid;
     const double cost = (mode == GRID_BICUBIC ? 48 : 6) * SC_COST_FUNCTION;
-    sc_parallel_rows(out->sizes[0] * out->sizes[2],
-                     cost * (double)(out->sizes[1] * out->sizes[3]), sample_rows, &g);
+    sc_parallel_rows(out->sizes[0] * out->sizes[2], cost * (double)(out->sizes[1] * out->sizes[3]),
+                     sample_rows, &g);
     return SC_OK;
 }
 

@@ -176,7 +176,6 @@ static void softmax_columns(void *user, sc_stream *elements, int64_t out_offset,
     }
 }
 
-
 static bool has_columns(const softmax *s) {
     const sc_reduction *r = &s->reduction;
     return s->in_f32 && r->rank > 0 && r->in_strides[r->rank - 1] == 1 &&

@@ -54,7 +54,7 @@ void kernel_cases_visit(kernel_case_fn visit, void *user);
 void kernel_cases_visit_in(const char *folder, kernel_case_fn visit, void *user);
 // The arguments of the out form: kept inputs, then outs. Returns their count.
 uint32_t kernel_case_arguments(const kernel_case *t, sc_evalue **args);
-// What the tensors of a case hold, inputs and results.
+// Contents of the tensors of a case, inputs and results.
 typedef struct kernel_case_memory {
     sc_tensor *tensors[2 * KERNEL_CASE_ITEMS_MAX];
     void *data[2 * KERNEL_CASE_ITEMS_MAX];

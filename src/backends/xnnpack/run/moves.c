@@ -23,8 +23,7 @@ static sc_status run_transpose(sc_xnn_delegate *d, sc_xnn_step *s) {
 static sc_status run_rename(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_tensor *to = &s->out[0]->tensor, *from = &s->in[0]->tensor;
     (void)d;
-    sc_move_bytes(to->data, from->data,
-                  (uint64_t)to->numel * sc_dtype_bytes((sc_dtype)to->dtype));
+    sc_move_bytes(to->data, from->data, (uint64_t)to->numel * sc_dtype_bytes((sc_dtype)to->dtype));
     return SC_OK;
 }
 
