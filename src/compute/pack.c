@@ -1,7 +1,23 @@
 #include "compute/pack.h"
 
+#include "base/parallel.h"
+
 static size_t depth_of(const sc_pack_source *s) {
     return (size_t)(s->sizes[0] * s->sizes[1] * s->sizes[2] * s->sizes[3]);
+}
+
+// Panels of columns, which threads pack one by one.
+typedef struct panels {
+    const sc_pack_source *s;
+    uint8_t *packed;
+    size_t bytes;  // of a panel
+} panels;
+
+static void pack_all(const sc_pack_source *s, void *packed, uint64_t bytes, sc_parallel_fn *fn) {
+    panels p = {s, packed, (size_t)bytes};
+    const double weights = (double)(depth_of(s) * SC_PANEL);
+    sc_parallel_rows((int64_t)((s->columns + SC_PANEL - 1) / SC_PANEL), SC_COST_CONVERT * weights,
+                     fn, &p);
 }
 
 // A walk through the steps of the sums.
@@ -86,13 +102,19 @@ static void pack_raw_panel(const sc_pack_source *s, size_t first, float *head) {
     }
 }
 
-void sc_pack_columns_f32(const sc_pack_source *s, void *packed) {
-    const size_t bytes = (size_t)sc_panel_f32_bytes(depth_of(s), s->type);
-    for (size_t column = 0; column < s->columns; column += SC_PANEL) {
-        uint8_t *panel = (uint8_t *)packed + column / SC_PANEL * bytes;
-        if (s->type != SC_DTYPE_F32) memset(panel, 0, bytes);
-        (s->type == SC_DTYPE_F32 ? pack_panel : pack_raw_panel)(s, column, (float *)(void *)panel);
+static void pack_panels_f32(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const panels *p = work;
+    const sc_pack_source *s = p->s;
+    (void)thread;
+    for (size_t i = (size_t)from; i < (size_t)to; i++) {
+        float *panel = (float *)(void *)(p->packed + i * p->bytes);
+        if (s->type != SC_DTYPE_F32) memset(panel, 0, p->bytes);
+        (s->type == SC_DTYPE_F32 ? pack_panel : pack_raw_panel)(s, i * SC_PANEL, panel);
     }
+}
+
+void sc_pack_columns_f32(const sc_pack_source *s, void *packed) {
+    pack_all(s, packed, sc_panel_f32_bytes(depth_of(s), s->type), pack_panels_f32);
 }
 
 // --- Columns, i8 ---------------------------------------------------------------------------------
@@ -148,22 +170,32 @@ static void pack_scales(const sc_pack_source *s, size_t column, uint8_t *rows, s
         memcpy(rows + 2 * (i * SC_PANEL + at), s->scales + column * blocks + i, 2);
 }
 
-void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
-    const size_t depth = depth_of(s),
-                 bytes = (size_t)sc_panel_i8_bytes(depth, s->type == SC_DTYPE_I4, s->block);
-    memset(packed, 0, (size_t)sc_pack_columns_i8_bytes(s));
-    for (size_t column = 0; column < s->columns; column++) {
-        const size_t at = column % SC_PANEL;
-        uint8_t *panel = (uint8_t *)packed + column / SC_PANEL * bytes;
-        uint8_t *scales = panel + 12 * SC_PANEL;
-        uint8_t *weights = scales + sc_panel_scale_bytes(depth, s->block);
-        pack_head(s, column, panel, SC_PANEL, at);
-        if (s->block) pack_scales(s, column, scales, at);
-        if (s->type == SC_DTYPE_I4)
-            pack_nibbles(s, column, weights, at);
-        else
-            (void)pack_rows(s, column, weights, (rows_shape){SC_PANEL, 2, 2}, at);
+static void pack_i8_column(const sc_pack_source *s, size_t column, uint8_t *panel) {
+    const size_t at = column % SC_PANEL;
+    uint8_t *scales = panel + 12 * SC_PANEL;
+    uint8_t *weights = scales + sc_panel_scale_bytes(depth_of(s), s->block);
+    pack_head(s, column, panel, SC_PANEL, at);
+    if (s->block) pack_scales(s, column, scales, at);
+    if (s->type == SC_DTYPE_I4)
+        pack_nibbles(s, column, weights, at);
+    else
+        (void)pack_rows(s, column, weights, (rows_shape){SC_PANEL, 2, 2}, at);
+}
+
+static void pack_panels_i8(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const panels *p = work;
+    (void)thread;
+    for (size_t i = (size_t)from; i < (size_t)to; i++) {
+        uint8_t *panel = p->packed + i * p->bytes;
+        memset(panel, 0, p->bytes);
+        for (size_t k = 0; k < width_of(p->s, i * SC_PANEL); k++)
+            pack_i8_column(p->s, i * SC_PANEL + k, panel);
     }
+}
+
+void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
+    pack_all(s, packed, sc_panel_i8_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block),
+             pack_panels_i8);
 }
 
 // --- Columns, dot products -----------------------------------------------------------------------
@@ -211,11 +243,20 @@ static void pack_dot_column(const sc_pack_source *s, size_t column, uint8_t *pan
     memcpy(panel + 4 * (3 * SC_PANEL + at), &sum, 4);
 }
 
+static void pack_panels_dot(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const panels *p = work;
+    (void)thread;
+    for (size_t i = (size_t)from; i < (size_t)to; i++) {
+        uint8_t *panel = p->packed + i * p->bytes;
+        memset(panel, 0, p->bytes);
+        for (size_t k = 0; k < width_of(p->s, i * SC_PANEL); k++)
+            pack_dot_column(p->s, i * SC_PANEL + k, panel);
+    }
+}
+
 void sc_pack_columns_dot(const sc_pack_source *s, void *packed) {
-    const uint64_t bytes = sc_panel_dot_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block);
-    memset(packed, 0, (size_t)sc_pack_columns_dot_bytes(s));
-    for (size_t column = 0; column < s->columns; column++)
-        pack_dot_column(s, column, (uint8_t *)packed + column / SC_PANEL * bytes);
+    pack_all(s, packed, sc_panel_dot_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block),
+             pack_panels_dot);
 }
 
 // --- Channels, f32 -------------------------------------------------------------------------------

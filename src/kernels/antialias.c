@@ -2,6 +2,7 @@
 // pixels that its filter covers, and the filter widens with the scale.
 #include <math.h>
 
+#include "base/parallel.h"
 #include "core/pixel_scale.h"
 #include "kernels/convert.h"
 #include "kernels/iter.h"
@@ -67,22 +68,21 @@ static double mean_at(const sc_tensor *in, int64_t plane, const taps *y, const t
     return total != 0.0 ? sum / total : sum;
 }
 
-// (self, output_size, align_corners, scales_h, scales_w, out)
-static sc_status resize(const sc_kernel_call *call, filter_fn filter, double radius) {
-    const sc_tensor *in = sc_call_tensor(call, 0), *out = sc_call_out(call);
-    if (in->rank != 4 || out->rank != 4 || in->sizes[0] != out->sizes[0] ||
-        in->sizes[1] != out->sizes[1] || in->dtype != out->dtype ||
-        (out->numel > 0 && in->numel == 0))
-        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
-    if (!sc_dtype_is_float((sc_dtype)in->dtype)) return sc_call_no_kernel(call);
-    bool align = sc_call_integer(call, 2) != 0;
-    double scale_y = axis_scale(call, 3, in->sizes[2], out->sizes[2], align);
-    double scale_x = axis_scale(call, 4, in->sizes[3], out->sizes[3], align);
-    uint32_t width = sc_dtype_bytes((sc_dtype)out->dtype);
-    for (int64_t y = 0; y < out->sizes[2]; y++) {
-        taps v = taps_at(y, scale_y, in->sizes[2], filter, radius);
+typedef struct resizing {
+    const sc_tensor *in, *out;
+    double scale_y, scale_x, radius;
+    filter_fn filter;
+} resizing;
+
+static void resize_rows(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const resizing *r = work;
+    const sc_tensor *in = r->in, *out = r->out;
+    const uint32_t width = sc_dtype_bytes((sc_dtype)out->dtype);
+    (void)thread;
+    for (int64_t y = first; y < end; y++) {
+        taps v = taps_at(y, r->scale_y, in->sizes[2], r->filter, r->radius);
         for (int64_t x = 0; x < out->sizes[3]; x++) {
-            taps h = taps_at(x, scale_x, in->sizes[3], filter, radius);
+            taps h = taps_at(x, r->scale_x, in->sizes[3], r->filter, r->radius);
             for (int64_t p = 0; p < out->sizes[0] * out->sizes[1]; p++) {
                 int64_t n = p / out->sizes[1], c = p % out->sizes[1];
                 double value = mean_at(in, n * in->strides[0] + c * in->strides[1], &v, &h);
@@ -92,6 +92,26 @@ static sc_status resize(const sc_kernel_call *call, filter_fn filter, double rad
             }
         }
     }
+}
+
+// (self, output_size, align_corners, scales_h, scales_w, out)
+static sc_status resize(const sc_kernel_call *call, filter_fn filter, double radius) {
+    const sc_tensor *in = sc_call_tensor(call, 0), *out = sc_call_out(call);
+    if (in->rank != 4 || out->rank != 4 || in->sizes[0] != out->sizes[0] ||
+        in->sizes[1] != out->sizes[1] || in->dtype != out->dtype ||
+        (out->numel > 0 && in->numel == 0))
+        return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
+    if (!sc_dtype_is_float((sc_dtype)in->dtype)) return sc_call_no_kernel(call);
+    bool align = sc_call_integer(call, 2) != 0;
+    resizing r = {.in = in,
+                  .out = out,
+                  .scale_y = axis_scale(call, 3, in->sizes[2], out->sizes[2], align),
+                  .scale_x = axis_scale(call, 4, in->sizes[3], out->sizes[3], align),
+                  .radius = radius,
+                  .filter = filter};
+    const double area = fmax(r.scale_y, 1) * fmax(r.scale_x, 1) * 4 * radius * radius;
+    const double row = (double)out->numel / (double)sc_max_i64(out->sizes[2], 1);
+    sc_parallel_rows(out->sizes[2], SC_COST_FUNCTION * area * row, resize_rows, &r);
     return SC_OK;
 }
 

@@ -1,6 +1,7 @@
 // Sums over pairs and triples of rows: cdist, pdist and the trilinear product. Sums are in double.
 #include <math.h>
 
+#include "base/parallel.h"
 #include "kernels/move.h"
 
 // --- Distances -----------------------------------------------------------------------------------
@@ -55,6 +56,32 @@ static bool batch_fits(const sc_tensor *t, const sc_tensor *out, int64_t rows) {
     return true;
 }
 
+typedef struct pairs {
+    const sc_tensor *a, *b, *out;
+    double p;
+} pairs;
+
+// Elements of the result in index order.
+static void measure_pairs(void *work, int64_t from, int64_t end, uint32_t thread) {
+    const pairs *all = work;
+    const sc_tensor *a = all->a, *b = all->b, *out = all->out;
+    const uint32_t row = out->rank - 2u, column = out->rank - 1u;
+    int64_t index[SC_RANK_MAX], rest = from, n = a->sizes[a->rank - 1];
+    for (uint32_t d = out->rank; d-- > 0; rest /= out->sizes[d]) index[d] = rest % out->sizes[d];
+    (void)thread;
+    for (int64_t k = from; k < end; k++) {
+        int64_t to = 0;
+        for (uint32_t d = 0; d < out->rank; d++) to += index[d] * out->strides[d];
+        int64_t from_a = batch_offset(a, out, index) + index[row] * a->strides[a->rank - 2];
+        int64_t from_b = batch_offset(b, out, index) + index[column] * b->strides[b->rank - 2];
+        sc_tensor_put_real(out, to, distance(a, from_a, b, from_b, n, all->p));
+        for (uint32_t d = out->rank; d-- > 0;) {
+            if (++index[d] < out->sizes[d]) break;
+            index[d] = 0;
+        }
+    }
+}
+
 // (x1, x2, p, compute_mode, out)
 static sc_status run_cdist(const sc_kernel_call *call) {
     const sc_tensor *a = sc_call_tensor(call, 0), *b = sc_call_tensor(call, 1);
@@ -65,19 +92,9 @@ static sc_status run_cdist(const sc_kernel_call *call) {
         !batch_fits(b, out, out->sizes[out->rank - 1]) ||
         a->sizes[a->rank - 1] != b->sizes[b->rank - 1])
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
-    int64_t index[SC_RANK_MAX] = {0}, n = a->sizes[a->rank - 1];
-    for (int64_t k = 0; k < out->numel; k++) {
-        uint32_t row = out->rank - 2u, column = out->rank - 1u;
-        int64_t to = 0;
-        for (uint32_t d = 0; d < out->rank; d++) to += index[d] * out->strides[d];
-        int64_t from_a = batch_offset(a, out, index) + index[row] * a->strides[a->rank - 2];
-        int64_t from_b = batch_offset(b, out, index) + index[column] * b->strides[b->rank - 2];
-        sc_tensor_put_real(out, to, distance(a, from_a, b, from_b, n, p));
-        for (uint32_t d = out->rank; d-- > 0;) {
-            if (++index[d] < out->sizes[d]) break;
-            index[d] = 0;
-        }
-    }
+    pairs all = {a, b, out, p};
+    const double each = SC_COST_FUNCTION * (double)a->sizes[a->rank - 1];
+    sc_parallel_rows(out->numel, SC_COST_FUNCTION + each, measure_pairs, &all);
     return SC_OK;
 }
 

@@ -42,6 +42,7 @@ static sc_status check_indices(const sc_kernel_call *call, const sc_tensor *inde
 
 typedef struct rows {
     const sc_tensor *table, *indices, *out;
+    uint32_t dim;  // of a selection
 } rows;
 
 static void copy_rows(void *work, int64_t first, int64_t end, uint32_t thread) {
@@ -83,6 +84,27 @@ static sc_status run_embedding(const sc_kernel_call *call) {
     return SC_OK;
 }
 
+// Position `i` of the index along `dim`.
+static sc_status select_one(const rows *r, const sc_kernel_call *call, int64_t i) {
+    const int64_t at = index_at(r->indices, r->indices->rank > 0 ? i * r->indices->strides[0] : 0);
+    sc_strided src, dst;
+    sc_strided_of(&src, r->table);
+    sc_strided_of(&dst, r->out);
+    if (r->table->rank > 0) {
+        sc_strided_drop(&src, r->dim, at);
+        sc_strided_drop(&dst, r->dim, i);
+    }
+    return sc_move(call, &dst, &src);
+}
+
+// Positions after the first one, which has shown that moves do not fail.
+static void select_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const rows *r = work;
+    const sc_kernel_call no_call = {0};
+    (void)thread;
+    for (int64_t i = from; i < to; i++) SC_ASSERT(select_one(r, &no_call, i + 1) == SC_OK);
+}
+
 // (self, dim, index, out)
 static sc_status run_index_select(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *index = sc_call_tensor(call, 2);
@@ -92,19 +114,12 @@ static sc_status run_index_select(const sc_kernel_call *call) {
     if (index->rank > 1 || out->rank != self->rank ||
         (out->rank > 0 && out->sizes[dim] != index->numel))
         return sc_call_fail(call, SC_ERR_SHAPE, "the shapes do not agree");
-    for (int64_t i = 0; i < index->numel; i++) {
-        int64_t at = index_at(index, index->rank > 0 ? i * index->strides[0] : 0);
-        int64_t size = self->rank > 0 ? self->sizes[dim] : 1;
-        sc_strided src, dst;
-        if (at < 0 || at >= size) return out_of_range(call, at, size);
-        sc_strided_of(&src, self);
-        sc_strided_of(&dst, out);
-        if (self->rank > 0) {
-            sc_strided_drop(&src, dim, at);
-            sc_strided_drop(&dst, dim, i);
-        }
-        SC_TRY(sc_move(call, &dst, &src));
-    }
+    rows r = {.table = self, .indices = index, .out = out, .dim = dim};
+    SC_TRY(check_indices(call, index, self->rank > 0 ? self->sizes[dim] : 1));
+    if (index->numel == 0) return SC_OK;
+    SC_TRY(select_one(&r, call, 0));
+    const double each = (double)out->numel / (double)index->numel;
+    sc_parallel_rows(index->numel - 1, 100 + SC_COST_COPY * each, select_part, &r);
     return SC_OK;
 }
 

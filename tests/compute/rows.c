@@ -82,14 +82,24 @@ void *rows_expected(sc_record *record, void **out, size_t bytes) {
     return *out;
 }
 
-// The packing of a row, which has to write every byte of it.
+static void open_team(void) {
+    enum { WIDTH = 3 };
+    static bool is_open;
+    if (!is_open) team_open(WIDTH), atexit(team_close);
+    is_open = true;
+}
+
+// The packing of a row, which has to write every byte of it, on threads or not.
 static void *pack(const sc_variant *v, const sc_record *record) {
     if (!v->algorithm->pack) return NULL;
     const size_t bytes = (size_t)sc_variant_pack_bytes(v, record);
     uint8_t *packed = poisoned(bytes), *again = poisoned(bytes);
     memset(again, 0, bytes);
+    open_team();
     v->algorithm->pack(record, packed);
+    team_share_all(true);
     v->algorithm->pack(record, again);
+    team_share_all(false);
     if (!CHECK_EQ_MEM(again, packed, bytes)) FAIL("%s leaves gaps in its packing", v->name);
     return packed;
 }
@@ -116,10 +126,7 @@ static void run_part(void *work, int64_t from, int64_t to, uint32_t thread) {
 
 static void run_on_threads(const sc_variant *v, const sc_record *record, const void *packed,
                            int64_t tiles) {
-    enum { WIDTH = 3 };
-    static bool is_open;
-    if (!is_open) team_open(WIDTH), atexit(team_close);
-    is_open = true;
+    open_team();
     const size_t bytes = (size_t)sc_variant_scratch_bytes(v, record);
     shared_run s = {v, record, packed, poisoned(bytes)};
     if (CHECK(sc_parallel_reserve(bytes))) sc_parallel(tiles, 1 + tiles % 3, run_part, &s);
