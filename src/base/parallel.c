@@ -50,6 +50,9 @@ enum { INSIDE = 0xff, NUMBER_STEP = 0x100 };
 #define IS_OPEN (UINT32_C(1) << 31)
 #define NUMBER  (~(IS_OPEN | INSIDE))
 
+// Ranges of a call that are counted. There are never so many, as each takes some time.
+enum { RANGES_MAX = INT32_MAX - 1 };
+
 // Looks at the gate before a thread sleeps: some 50 microseconds. Calls of one run follow one
 // another faster than that, and waking a thread takes as long.
 enum { LOOKS = 20000 };
@@ -61,10 +64,10 @@ static struct {
     uint32_t width;
     bool splits_all;
     double missed;
-    uint8_t *scratch;        // of threads 1, 2 and so on, one after the other
-    uint64_t scratch_bytes;  // of each
-    alignas(64) _Atomic int64_t next;
-    alignas(64) int64_t count, step;
+    uint8_t *scratch;                    // of threads 1, 2 and so on, one after the other
+    uint64_t scratch_bytes;              // of each
+    alignas(64) _Atomic uint64_t taken;  // ranges: from the front, and from the back (upper half)
+    alignas(64) int64_t count, step, ranges;
     sc_parallel_fn *fn;
     void *work;
     size_t pages;  // of memory that the call may use
@@ -116,10 +119,16 @@ static bool knows_memory(void) { return true; }
 
 // --- Parts ---------------------------------------------------------------------------------------
 
+// Threads with odd numbers begin at the back. Successive calls often work on the same rows, which
+// are then still in the cache of the thread that wrote them.
 static void take_parts(uint32_t thread) {
+    const bool is_back = thread % 2;
+    const uint64_t one = is_back ? UINT64_C(1) << 32 : 1;
     for (;;) {
-        const int64_t from = atomic_fetch_add_explicit(&team.next, team.step, memory_order_relaxed);
-        if (from >= team.count) return;
+        const uint64_t taken = atomic_fetch_add_explicit(&team.taken, one, memory_order_relaxed);
+        const int64_t front = (uint32_t)taken, back = (int64_t)(taken >> 32);
+        if (front + back >= team.ranges) return;
+        const int64_t from = (is_back ? team.ranges - 1 - back : front) * team.step;
         team.fn(team.work, from, sc_min_i64(from + team.step, team.count), thread);
     }
 }
@@ -164,10 +173,11 @@ static void close_gate(void) {
 static void share(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
     team.count = count;
     team.step = step;
+    team.ranges = (count - 1) / step + 1;
     team.fn = fn;
     team.work = work;
     team.pages = known_pages();
-    atomic_store_explicit(&team.next, 0, memory_order_relaxed);
+    atomic_store_explicit(&team.taken, 0, memory_order_relaxed);
     open_gate();
     take_parts(0);
     close_gate();
@@ -175,13 +185,15 @@ static void share(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
 
 void sc_parallel(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
     if (count <= 0) return;
-    const bool is_inside = atomic_exchange(&team.is_busy, true), is_small = count <= step;
+    step = sc_max_i64(step, 1);
+    const bool is_inside = atomic_exchange(&team.is_busy, true);
+    const bool is_small = count <= step || count / step > RANGES_MAX;
     const bool is_alone = !atomic_load(&team.present);
     if (is_inside || is_small || is_alone)
         fn(work, 0, count, 0);
     else
-        share(count, sc_max_i64(step, 1), fn, work);
-    if (!is_inside && !is_small && is_alone) team.missed += (double)(count / sc_max_i64(step, 1));
+        share(count, step, fn, work);
+    if (!is_inside && !is_small && is_alone) team.missed += (double)(count / step);
     if (!is_inside) atomic_store(&team.is_busy, false);
 }
 
