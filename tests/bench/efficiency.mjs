@@ -70,7 +70,7 @@ async function exported(engine, { programs, options, calls, recipe }, partitione
 async function peaks(quick) {
   const programs = { path: cached("linear_384.pt2") };
   const input = sines([192, 384]);
-  const engine = await createEngine();
+  const engine = await createEngine({ threads: 1 });
   const calls = { forward: [input] };
   const found = {};
   for (const [bits, recipe] of [
@@ -133,7 +133,7 @@ function instructions(block, program, nodeWork) {
 /** The rows of each method of a program. */
 async function measured(one, partitioner, quick) {
   const { calls } = one;
-  const engine = await createEngine();
+  const engine = await createEngine({ threads: 1 });
   const { pte, etrecord } = await exported(engine, one, partitioner);
   const program = engine.load(pte);
   const blocks = await timed(engine, program, calls, { etrecord }, pace(quick, RUNS, 5));
