@@ -50,6 +50,12 @@ enum { V4F_FUSES = true };
 static inline v4f v4f_fma(v4f a, v4f b, v4f c) {
     return (v4f)wasm_f32x4_relaxed_madd((v128_t)a, (v128_t)b, (v128_t)c);
 }
+#elif defined(SC_EMULATE_FMA)  // to measure errors natively
+enum { V4F_FUSES = true };
+static inline v4f v4f_fma(v4f a, v4f b, v4f c) {
+    for (int i = 0; i < 4; i++) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
+}
 #else
 enum { V4F_FUSES = false };
 static inline v4f v4f_fma(v4f a, v4f b, v4f c) { return a * b + c; }
@@ -57,7 +63,9 @@ static inline v4f v4f_fma(v4f a, v4f b, v4f c) { return a * b + c; }
 
 // Lanes of `a` where the mask is all ones, of `b` where it is zero.
 static inline v4f v4f_select(v4i mask, v4f a, v4f b) {
-#if defined(__wasm_simd128__)
+#if defined(__wasm_relaxed_simd__)
+    return (v4f)wasm_i32x4_relaxed_laneselect((v128_t)a, (v128_t)b, (v128_t)mask);
+#elif defined(__wasm_simd128__)
     return (v4f)wasm_v128_bitselect((v128_t)a, (v128_t)b, (v128_t)mask);
 #else
     return (v4f)((mask & (v4i)a) | (~mask & (v4i)b));
