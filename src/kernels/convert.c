@@ -147,8 +147,7 @@ FOR_CLASSES(CLASS_LOOPS)
     X(F32, float, I8, int8_t, INT, (x))              \
     X(F32, float, I32, int32_t, INT, (x))            \
     X(I32, int32_t, U8, uint8_t, INT, (x))           \
-    X(I32, int32_t, I8, int8_t, INT, (x))            \
-    X(B8, uint8_t, BOOL, uint8_t, INT, (x))
+    X(I32, int32_t, I8, int8_t, INT, (x))
 #define FOR_DENSE_STORES(X)             \
     X(F32, float, REAL, F16, uint16_t)  \
     X(F32, float, REAL, BF16, uint16_t) \
@@ -182,6 +181,17 @@ FOR_CLASSES(CLASS_LOOPS)
         for (int64_t i = 0; i < n; i++) to[i] = PUT_##dtype##_##class_kind(from[i]);         \
     }
 FOR_DENSE_LOADS(DENSE_LOAD)
+
+typedef uint8_t truths __attribute__((vector_size(16), aligned(1), may_alias));
+static void dense_load_B8_BOOL(void *block, const void *src, int64_t stride, int64_t n) {
+    const uint8_t *from = src;
+    uint8_t *to = block;
+    int64_t i = 0;
+    if (stride == 1)
+        for (; i + 16 <= n; i += 16)
+            *(truths *)(to + i) = (truths)(*(const truths *)(from + i) != 0) & 1;
+    load_B8_BOOL(to + i, from + i, stride, n - i);
+}
 FOR_DENSE_STORES(DENSE_STORE)
 
 // Blocks with the same bytes as memory: a copy.
@@ -239,7 +249,7 @@ static const sc_store_fn storers[SC_CLASS_COUNT][DTYPE_CODES] = {FOR_CLASSES(STO
 #define COPY_STORE_CELL(class_) [SC_CLASS_##class_][SC_DTYPE_##class_] = copy_store_##class_,
 static const sc_load_fn fast_loaders[SC_CLASS_COUNT][DTYPE_CODES] = {
     FOR_DENSE_LOADS(DENSE_LOAD_CELL) COPY_LOAD_CELL(I32) COPY_LOAD_CELL(I64) COPY_LOAD_CELL(F32)
-        COPY_LOAD_CELL(F64)};
+        COPY_LOAD_CELL(F64)[SC_CLASS_B8][SC_DTYPE_BOOL] = dense_load_B8_BOOL};
 static const sc_store_fn fast_storers[SC_CLASS_COUNT][DTYPE_CODES] = {
     FOR_DENSE_STORES(DENSE_STORE_CELL) COPY_STORE_CELL(I32) COPY_STORE_CELL(I64)
         COPY_STORE_CELL(F32) COPY_STORE_CELL(F64)[SC_CLASS_B8][SC_DTYPE_BOOL] = copy_store_B8_BOOL};

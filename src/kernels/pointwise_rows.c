@@ -108,9 +108,6 @@ LANES2(polygamma, sc_polygamma_f32)
 LANES2(igamma, sc_igamma_f32)
 LANES2(igammac, sc_igammac_f32)
 
-#define f32_abs      fabsf
-#define f32_copysign copysignf
-
 // --- The same on doubles -------------------------------------------------------------------------
 
 #define f64_exp            exp
@@ -211,6 +208,8 @@ INLINE double f64_logit(double x) { return log(x / (1.0 - x)); }
 #undef U
 #undef FN
 
+typedef uint8_t v4b __attribute__((vector_size(4)));
+
 // --- Loops ---------------------------------------------------------------------------------------
 
 typedef v4f (*v4f_body)(v4f a, v4f b, v4f c, const v4f *s);
@@ -245,6 +244,19 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
             to[i] = (result)name##_##suffix##_body(pa[i], pb[i], pc[i], s);                   \
     }
 
+typedef v4i (*v4f_test)(v4f a, v4f b, v4f c, const v4f *s);
+
+INLINE void drive_test(v4f_test body, uint8_t *to, const void *const *in, int64_t n) {
+    const float *pa = in[0], *pb = in[1] ? in[1] : pa;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const v4f a = v4f_load(pa + i), b = v4f_load(pb + i);
+        const v4b found = __builtin_convertvector(-body(a, b, a, NULL), v4b);
+        memcpy(to + i, &found, sizeof found);
+    }
+    for (; i < n; i++) to[i] = body(v4f_splat(pa[i]), v4f_splat(pb[i]), v4f_zero(), NULL)[0] != 0;
+}
+
 #define ADD(x, y) ((T)((U)(x) + (U)(y)))
 #define SUB(x, y) ((T)((U)(x) - (U)(y)))
 #define MUL(x, y) ((T)((U)(x) * (U)(y)))
@@ -276,14 +288,17 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
         return (result)(expression);                                              \
     }
 
-// f32 tests are written one by one, because the compiler widens these to bytes better than our
-// vectors.
-#define K(x)            ((float)(x))
-#define SEL(test, x, y) ((test) ? (x) : (y))
-#define V(name, ...)    f32_##name(__VA_ARGS__)
-#define PW_TEST(name, test, integer)      \
-    BODY(name, f32, float, uint8_t, test) \
-    BLOCK_LOOP(name, f32, float, uint8_t, real)
+// Tests of four floats give bytes.
+#define K(x)            v4f_splat((float)(x))
+#define SEL(test, x, y) v4f_select((v4i)(test), x, y)
+#define V(name, ...)    v4f_##name(__VA_ARGS__)
+#define PW_TEST(name, test, integer)                                                     \
+    BODY_F32(name, v4i, test)                                                            \
+    static void name##_f32(void *out, const void *const *in, const sc_pw_params *params, \
+                           int64_t n) {                                                  \
+        drive_test(name##_f32_body, out, in, n);                                         \
+        (void)params;                                                                    \
+    }
 #include "kernels/pointwise.def"
 
 // f64
@@ -320,26 +335,57 @@ INLINE void drive_f32(v4f_body body, void *out, const void *const *in, const sc_
 #define PW_INTEGER(name, expression)    LOOP_INT(name, i64, int64_t, int64_t, expression)
 #include "kernels/pointwise.def"
 
-// Truth values.
-#define PW_LOGIC(name, expression) LOOP_INT(name, b8, uint8_t, uint8_t, expression)
+// Bytes of truth values, 16 at a time.
+typedef uint8_t truths __attribute__((vector_size(16), aligned(1), may_alias));
+#define PW_LOGIC(name, expression)                                                      \
+    INLINE truths name##_truths(truths a, truths b) {                                   \
+        (void)b;                                                                        \
+        return expression;                                                              \
+    }                                                                                   \
+    static void name##_b8(void *out, const void *const *in, const sc_pw_params *params, \
+                          int64_t n) {                                                  \
+        const uint8_t *pa = in[0], *pb = in[1] ? in[1] : pa;                            \
+        uint8_t *to = out;                                                              \
+        (void)params;                                                                   \
+        int64_t i = 0;                                                                  \
+        for (; i + 16 <= n; i += 16)                                                    \
+            *(truths *)(to + i) =                                                       \
+                name##_truths(*(const truths *)(pa + i), *(const truths *)(pb + i));    \
+        for (; i < n; i++) to[i] = name##_truths((truths){pa[i]}, (truths){pb[i]})[0];  \
+    }
 #include "kernels/pointwise.def"
 
 // Choices move bits, so two widths serve all classes. in[0] is the mask.
-#define CHOICE_LOOP(name, suffix, type, set, unset)                                           \
-    static void name##_##suffix(void *out, const void *const *in, const sc_pw_params *params, \
-                                int64_t n) {                                                  \
-        const uint8_t *mask = in[0];                                                          \
-        const type *pa = in[1], *pb = in[2];                                                  \
-        type *to = out;                                                                       \
-        (void)params;                                                                         \
-        for (int64_t i = 0; i < n; i++)                                                       \
-            to[i] = unset[i] ^ ((set[i] ^ unset[i]) & (0 - (type)mask[i]));                   \
+INLINE v4i choice_mask(const uint8_t *mask) {
+    v4b four;
+    memcpy(&four, mask, sizeof four);
+    return -__builtin_convertvector(four, v4i);
+}
+#define CHOICE_LOOP(name, set, unset)                                                             \
+    static void name##_w32(void *out, const void *const *in, const sc_pw_params *params,          \
+                           int64_t n) {                                                           \
+        const uint8_t *mask = in[0];                                                              \
+        const float *pa = in[1], *pb = in[2];                                                     \
+        uint32_t *to = out;                                                                       \
+        int64_t i = 0;                                                                            \
+        (void)params;                                                                             \
+        for (; i + 4 <= n; i += 4)                                                                \
+            v4f_store((float *)out + i,                                                           \
+                      v4f_select(choice_mask(mask + i), v4f_load(set + i), v4f_load(unset + i))); \
+        for (; i < n; i++) memcpy(to + i, (mask[i] ? set : unset) + i, sizeof *to);               \
+    }                                                                                             \
+    static void name##_w64(void *out, const void *const *in, const sc_pw_params *params,          \
+                           int64_t n) {                                                           \
+        const uint8_t *mask = in[0];                                                              \
+        const uint64_t *pa = in[1], *pb = in[2];                                                  \
+        uint64_t *to = out;                                                                       \
+        (void)params;                                                                             \
+        for (int64_t i = 0; i < n; i++)                                                           \
+            to[i] = unset[i] ^ ((set[i] ^ unset[i]) & (0 - (uint64_t)mask[i]));                   \
     }
-CHOICE_LOOP(where, w32, uint32_t, pa, pb)
-CHOICE_LOOP(where, w64, uint64_t, pa, pb)
+CHOICE_LOOP(where, pa, pb)
 // masked_fill(self, mask, value) is read in this order, too: the driver puts the mask first.
-CHOICE_LOOP(masked_fill, w32, uint32_t, pb, pa)
-CHOICE_LOOP(masked_fill, w64, uint64_t, pb, pa)
+CHOICE_LOOP(masked_fill, pb, pa)
 
 // --- Rows ----------------------------------------------------------------------------------------
 

@@ -214,14 +214,23 @@ static sc_status run_min(const sc_kernel_call *call) { return extreme(call, &fol
 
 // --- Any -----------------------------------------------------------------------------------------
 
+// Bytes that are no truth values count too, as in the loader.
+static uint8_t any_of_bytes(const uint8_t *bytes, int64_t n) {
+    uint8_t some = 0;
+    for (int64_t i = 0; i < n; i++) some |= bytes[i];
+    return some != 0;
+}
+
 static void any_position(void *user, sc_stream *elements, int64_t out_offset) {
     const folding *f = user;
     uint8_t block[SC_BLOCK], found = 0;
-    for (int64_t left = f->reduction->count; left > 0 && !found;) {
-        int64_t n = sc_min_i64(left, SC_BLOCK);
-        sc_stream_load(elements, f->load, block, 1, n);
-        found = memchr(block, 1, (size_t)n) != NULL;
-        left -= n;
+    for (int64_t left = f->reduction->count, n; left > 0 && !found; left -= n) {
+        char *data;
+        int64_t stride;
+        n = sc_stream_run(elements, sc_min_i64(left, SC_BLOCK), &data, &stride);
+        const bool in_place = f->load == sc_loader(SC_CLASS_B8, SC_DTYPE_BOOL) && stride == 1;
+        if (!in_place) f->load(block, data, stride, n);
+        found = any_of_bytes(in_place ? (const uint8_t *)data : block, n);
     }
     f->store((char *)f->out->data + out_offset * f->out_width, 1, &found, 1);
 }
