@@ -69,8 +69,9 @@ sc_pack_source sc_conv_channel_weights(const sc_conv *c);
 int64_t sc_conv_row_tiles(const sc_record *record);
 
 // The convolution as a product with packed weights: a row is an output pixel, a column an output
-// channel of the group, a step a channel of a tap. A tile has that many columns.
-enum { SC_CONV_PIXELS = 32, SC_CONV_COLUMNS = 8 * SC_PANEL };
+// channel of the group, a step a channel of a tap. A tile has that many pixels and columns: the
+// 7 x 7 pixels of a network's last layers pass over their weights, its largest, once.
+enum { SC_CONV_PIXELS = 64, SC_CONV_COLUMNS = 8 * SC_PANEL };
 // The weights of a group for sc_pack_columns_f32 and _i8.
 sc_pack_source sc_conv_column_weights(const sc_conv *c, int64_t group);
 // Tiles: batch items, groups and blocks of pixels one after the other, columns fastest.

@@ -9,7 +9,7 @@
 #include "compute/simd/gemm_dot_i8.h"
 #include "compute/simd/igemm_f32.h"
 
-enum { ROWS = 32, COLUMNS = 8 * SC_PANEL };  // of a tile
+enum { ROWS = 64, COLUMNS = 8 * SC_PANEL };  // of a tile
 
 // --- Shape ---------------------------------------------------------------------------------------
 
