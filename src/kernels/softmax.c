@@ -21,12 +21,18 @@ typedef struct softmax {
 
 // --- Dense f32 rows ------------------------------------------------------------------------------
 
+// Keeps four maxima, so that one need not wait for the next. A NaN may be lost, but the row's sum
+// is NaN then.
 static float row_max(const float *x, int64_t n) {
-    v4f best = v4f_splat(-INFINITY);
+    v4f best[4];
+    for (int k = 0; k < 4; k++) best[k] = v4f_splat(-INFINITY);
     int64_t i = 0;
-    for (; i + 4 <= n; i += 4) best = v4f_pmax(v4f_load(x + i), best);
+    for (; i + 16 <= n; i += 16)
+        for (int k = 0; k < 4; k++) best[k] = v4f_pmax(v4f_load(x + i + 4 * k), best[k]);
+    for (; i + 4 <= n; i += 4) best[0] = v4f_pmax(v4f_load(x + i), best[0]);
+    const v4f all = v4f_pmax(v4f_pmax(best[0], best[1]), v4f_pmax(best[2], best[3]));
     float max = -INFINITY;
-    for (int k = 0; k < 4; k++) max = best[k] > max ? best[k] : max;
+    for (int k = 0; k < 4; k++) max = all[k] > max ? all[k] : max;
     for (; i < n; i++) max = x[i] > max ? x[i] : max;
     return max;
 }
