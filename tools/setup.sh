@@ -153,7 +153,7 @@ libraries_stamp() {
   echo "$emscripten/libraries-$(printf '%s%s' "$emcc_version" "$(link_flags)" | cksum | tr ' ' -)"
 }
 
-due_libraries() { [ -e "$(libraries_stamp)" ] || echo "35 Emscripten's system libraries"; }
+due_libraries() { [ -e "$(libraries_stamp)" ] || echo "70 Emscripten's system libraries"; }
 
 # Keeps the words of the command by which the root's emcc compiles a file, up to the first flag that
 # it is given: tools/bin/emtool then does without emcc. They name the cache and go with it.
@@ -187,9 +187,12 @@ double probe(size_t n, double x) {
     return x;
 }
 C
-  # shellcheck disable=SC2046 # a list of flags
-  (cd "$dir" && quietly "$REPO/tools/bin/emcc" probe.c $(link_flags) -o probe.wasm) ||
-    die "Emscripten could not link with: $(link_flags)"
+  local flags
+  while read -r flags; do
+    # shellcheck disable=SC2086 # a list of flags
+    (cd "$dir" && quietly "$REPO/tools/bin/emcc" probe.c $flags -o probe.wasm </dev/null) ||
+      die "Emscripten could not link with: $flags"
+  done < <(link_flags)
   [ ! -e "$emscripten/cache" ] || note_compiler "$dir"
   rm -rf "$dir"
   : >"$(libraries_stamp)"

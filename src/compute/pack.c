@@ -6,18 +6,33 @@ static size_t depth_of(const sc_pack_source *s) {
     return (size_t)(s->sizes[0] * s->sizes[1] * s->sizes[2] * s->sizes[3]);
 }
 
+// Packs the panel of the columns from `first` on. Panels of floats are written whole, others begin
+// as zeros.
+typedef void pack_panel_fn(const sc_pack_source *s, size_t first, uint8_t *panel);
+
 // Panels of columns, which threads pack one by one.
 typedef struct panels {
     const sc_pack_source *s;
     uint8_t *packed;
     size_t bytes;  // of a panel
+    pack_panel_fn *pack;
 } panels;
 
-static void pack_all(const sc_pack_source *s, void *packed, uint64_t bytes, sc_parallel_fn *fn) {
-    panels p = {s, packed, (size_t)bytes};
+static void pack_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const panels *p = work;
+    (void)thread;
+    for (size_t i = (size_t)from; i < (size_t)to; i++) {
+        uint8_t *panel = p->packed + i * p->bytes;
+        if (p->s->type != SC_DTYPE_F32) memset(panel, 0, p->bytes);
+        p->pack(p->s, i * SC_PANEL, panel);
+    }
+}
+
+static void pack_all(const sc_pack_source *s, void *packed, uint64_t bytes, pack_panel_fn *pack) {
+    panels p = {s, packed, (size_t)bytes, pack};
     const double weights = (double)(depth_of(s) * SC_PANEL);
     sc_parallel_rows((int64_t)((s->columns + SC_PANEL - 1) / SC_PANEL), SC_COST_CONVERT * weights,
-                     fn, &p);
+                     pack_part, &p);
 }
 
 // A walk through the steps of the sums.
@@ -102,19 +117,13 @@ static void pack_raw_panel(const sc_pack_source *s, size_t first, float *head) {
     }
 }
 
-static void pack_panels_f32(void *work, int64_t from, int64_t to, uint32_t thread) {
-    const panels *p = work;
-    const sc_pack_source *s = p->s;
-    (void)thread;
-    for (size_t i = (size_t)from; i < (size_t)to; i++) {
-        float *panel = (float *)(void *)(p->packed + i * p->bytes);
-        if (s->type != SC_DTYPE_F32) memset(panel, 0, p->bytes);
-        (s->type == SC_DTYPE_F32 ? pack_panel : pack_raw_panel)(s, i * SC_PANEL, panel);
-    }
+static void pack_f32_panel(const sc_pack_source *s, size_t first, uint8_t *panel) {
+    float *to = (float *)(void *)panel;
+    (s->type == SC_DTYPE_F32 ? pack_panel : pack_raw_panel)(s, first, to);
 }
 
 void sc_pack_columns_f32(const sc_pack_source *s, void *packed) {
-    pack_all(s, packed, sc_panel_f32_bytes(depth_of(s), s->type), pack_panels_f32);
+    pack_all(s, packed, sc_panel_f32_bytes(depth_of(s), s->type), pack_f32_panel);
 }
 
 // --- Columns, i8 ---------------------------------------------------------------------------------
@@ -182,20 +191,13 @@ static void pack_i8_column(const sc_pack_source *s, size_t column, uint8_t *pane
         (void)pack_rows(s, column, weights, (rows_shape){SC_PANEL, 2, 2}, at);
 }
 
-static void pack_panels_i8(void *work, int64_t from, int64_t to, uint32_t thread) {
-    const panels *p = work;
-    (void)thread;
-    for (size_t i = (size_t)from; i < (size_t)to; i++) {
-        uint8_t *panel = p->packed + i * p->bytes;
-        memset(panel, 0, p->bytes);
-        for (size_t k = 0; k < width_of(p->s, i * SC_PANEL); k++)
-            pack_i8_column(p->s, i * SC_PANEL + k, panel);
-    }
+static void pack_i8_panel(const sc_pack_source *s, size_t first, uint8_t *panel) {
+    for (size_t k = 0; k < width_of(s, first); k++) pack_i8_column(s, first + k, panel);
 }
 
 void sc_pack_columns_i8(const sc_pack_source *s, void *packed) {
     pack_all(s, packed, sc_panel_i8_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block),
-             pack_panels_i8);
+             pack_i8_panel);
 }
 
 // --- Columns, dot products -----------------------------------------------------------------------
@@ -243,20 +245,13 @@ static void pack_dot_column(const sc_pack_source *s, size_t column, uint8_t *pan
     memcpy(panel + 4 * (3 * SC_PANEL + at), &sum, 4);
 }
 
-static void pack_panels_dot(void *work, int64_t from, int64_t to, uint32_t thread) {
-    const panels *p = work;
-    (void)thread;
-    for (size_t i = (size_t)from; i < (size_t)to; i++) {
-        uint8_t *panel = p->packed + i * p->bytes;
-        memset(panel, 0, p->bytes);
-        for (size_t k = 0; k < width_of(p->s, i * SC_PANEL); k++)
-            pack_dot_column(p->s, i * SC_PANEL + k, panel);
-    }
+static void pack_dot_panel(const sc_pack_source *s, size_t first, uint8_t *panel) {
+    for (size_t k = 0; k < width_of(s, first); k++) pack_dot_column(s, first + k, panel);
 }
 
 void sc_pack_columns_dot(const sc_pack_source *s, void *packed) {
     pack_all(s, packed, sc_panel_dot_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block),
-             pack_panels_dot);
+             pack_dot_panel);
 }
 
 // --- Channels, f32 -------------------------------------------------------------------------------

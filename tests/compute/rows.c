@@ -110,26 +110,12 @@ static void run_range(const sc_variant *v, const sc_record *record, const void *
     v->algorithm->run(record, packed, from, to, scratch);
 }
 
-// A row that threads run together, each with scratch of its own.
-typedef struct shared_run {
-    const sc_variant *variant;
-    const sc_record *record;
-    const void *packed;
-    uint8_t *scratch;
-} shared_run;
-
-static void run_part(void *work, int64_t from, int64_t to, uint32_t thread) {
-    const shared_run *s = work;
-    s->variant->algorithm->run(s->record, s->packed, from, to,
-                               thread ? sc_parallel_scratch(thread) : s->scratch);
-}
-
-static void run_on_threads(const sc_variant *v, const sc_record *record, const void *packed,
-                           int64_t tiles) {
+// A tile is a range.
+static void run_on_threads(const sc_variant *v, const sc_record *record, const void *packed) {
     open_team();
-    const size_t bytes = (size_t)sc_variant_scratch_bytes(v, record);
-    shared_run s = {v, record, packed, poisoned(bytes)};
-    if (CHECK(sc_parallel_reserve(bytes))) sc_parallel(tiles, 1 + tiles % 3, run_part, &s);
+    team_share_all(true);
+    sc_variant_run(v, record, packed, poisoned((size_t)sc_variant_scratch_bytes(v, record)));
+    team_share_all(false);
 }
 
 // The results of a row, which must be the same bits when it runs in ranges, and on threads.
@@ -146,7 +132,7 @@ static void *results_of(const sc_variant *v, sc_record *record, void **out, size
     }
     if (!CHECK_EQ_MEM(*out, whole, bytes)) FAIL("%s differs when it runs in ranges", v->name);
     *out = poisoned(bytes);
-    run_on_threads(v, record, packed, tiles);
+    run_on_threads(v, record, packed);
     if (!CHECK_EQ_MEM(*out, whole, bytes)) FAIL("%s differs when threads run it", v->name);
     return whole;
 }
