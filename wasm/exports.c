@@ -63,9 +63,6 @@ EXPORT(parallel_end) void wasm_parallel_end(void) { sc_parallel_end(); }
 // Says that the calling thread broke in the middle of its work.
 EXPORT(parallel_fail) void wasm_parallel_fail(void) { sc_parallel_fail(); }
 
-// The number of threads that serve now.
-EXPORT(parallel_present) uint32_t wasm_parallel_present(void) { return sc_parallel_present(); }
-
 // The number of ranges of work, some microseconds each, that threads would have taken.
 EXPORT(parallel_missed) double wasm_parallel_missed(void) { return sc_parallel_missed(); }
 
