@@ -1,8 +1,9 @@
 // Permutations of constants happen when the file is written, not at every run. The constant's bytes
 // become a source that gathers them in the new order. All uses of the constant must be the same
 // permutation, so that no bytes are stored twice.
+#include "ir/layout.h"
 #include "ir/weights.h"
-#include "passes/layout.h"
+#include "passes/passes.h"
 
 // The permutation that all users agree on; false if a user does something else.
 static bool common_permutation(const sc_value *value, uint32_t *order) {

@@ -3,6 +3,8 @@
 // when read.
 #include "passes/const_order.h"
 
+#include "passes/passes.h"
+
 void sc_constant_make_row_major(sc_ctx *ctx, sc_method *method, uint32_t index) {
     sc_input_sig *sig = &method->inputs.data[index];
     const sc_constant *old = sig->constant;

@@ -3,7 +3,7 @@
 #ifndef SC_PASSES_CONST_ORDER_H
 #define SC_PASSES_CONST_ORDER_H
 
-#include "passes/layout.h"
+#include "ir/layout.h"
 
 // Makes the constant of input `index` row-major: its bytes are gathered when they are read. The
 // constant is copied first, since other methods may share it.

@@ -1,6 +1,7 @@
 // Memory formats become dim orders: _to_copy, clone and empty turn into the operators of the
 // dim_order_ops library, whose argument states the layout of the result.
-#include "passes/layout.h"
+#include "ir/layout.h"
+#include "passes/passes.h"
 
 static sc_op_id successor(const sc_op *op) {
     switch (op->id) {

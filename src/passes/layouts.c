@@ -7,6 +7,7 @@
 // written. Official kernels refuse mixed layouts, or compute with them wrongly.
 #include "ir/part.h"
 #include "passes/const_order.h"
+#include "passes/passes.h"
 
 typedef struct legaliser {
     sc_ctx *ctx;

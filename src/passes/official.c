@@ -9,7 +9,7 @@
 // without an expansion gives a warning.
 #include "trace/official/official.h"
 
-#include "passes/layout.h"
+#include "ir/layout.h"
 #include "passes/passes.h"
 #include "passes/peak.h"
 #include "trace/coverage.h"

@@ -2,8 +2,9 @@
 // a copied transpose is no longer transposed. Only strides change; sizes and dtypes are those that
 // the importer checked. If a rule cannot derive strides (sizes that depend on data), they are
 // row-major. Strides come out canonical: row-major or channels-last, and no other.
+#include "ir/layout.h"
 #include "ir/part.h"
-#include "passes/layout.h"
+#include "passes/passes.h"
 
 static bool is_asked_again(const sc_op *op) {
     return op->infer && !(op->traits & (SC_SYMBOLIC | SC_HIGHER_ORDER | SC_DATA_DEPENDENT |

@@ -1,6 +1,7 @@
 // Replaces views by their *_copy twins: in the edge dialect every result has its own storage. The
 // copy of a view is dense in row-major order, whatever the strides of the view were.
-#include "passes/layout.h"
+#include "ir/layout.h"
+#include "passes/passes.h"
 
 static void make_dense(sc_value *value) {
     if (value->type != SC_VALUE_TENSOR) return;

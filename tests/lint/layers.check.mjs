@@ -64,16 +64,16 @@ const mistakes = [
     "dce.c:1: may not use sc_rt_method_load of src/rt/load/method.c",
   ],
   [
-    add("src/passes/layout.h", "sc_status sc_rt_method_load(void *);"),
-    "layout.h:1: may not use sc_rt_method_load of src/rt/load/method.c",
+    add("src/passes/facts.h", "sc_status sc_rt_method_load(void *);"),
+    "facts.h:1: may not use sc_rt_method_load of src/rt/load/method.c",
   ],
   [
     add("src/passes/dce.c", "extern const void *const sc_variants;"),
     "dce.c:1: may not use sc_variants of src/compute/variants.c",
   ],
   [
-    add("src/passes/layout.h", "extern const void *const sc_k_mm;"),
-    "layout.h:1: may not use sc_k_mm of src/kernels/",
+    add("src/passes/facts.h", "extern const void *const sc_k_mm;"),
+    "facts.h:1: may not use sc_k_mm of src/kernels/",
   ],
   [add("src/passes/dce.c", "extern int (*run)(void);"), "dce.c:1: declares by hand 1 times, not 0"],
   [

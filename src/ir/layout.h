@@ -1,9 +1,9 @@
 // The two memory layouts that programs use: row-major, and channels-last (nhwc) for ranks 4 and 5.
 // Prefix: sc_spec_ is the sc_spec of core/spec.h: a tensor without its data.
-#ifndef SC_PASSES_LAYOUT_H
-#define SC_PASSES_LAYOUT_H
+#ifndef SC_IR_LAYOUT_H
+#define SC_IR_LAYOUT_H
 
-#include "passes/passes.h"
+#include "ir/ir.h"
 
 // Is it channels-last, and not row-major at the same time?
 bool sc_spec_is_nhwc(sc_exprs *exprs, const sc_spec *spec);

@@ -1,5 +1,5 @@
 // The two memory layouts that programs use: row-major, and channels-last for ranks 4 and 5.
-#include "passes/layout.h"
+#include "ir/layout.h"
 
 static const uint8_t nhwc_order[] = {0, 2, 3, 1};
 static const uint8_t ndhwc_order[] = {0, 2, 3, 4, 1};
