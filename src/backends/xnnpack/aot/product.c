@@ -131,7 +131,8 @@ static bool find_form(sc_xa *x, const sc_node *node, product *p) {
     p->form = FLOATS;
     if (!check_rows(x, p, sc_dim_int(p->inputs))) return false;
     if (!p->w.dequantize) {
-        p->norm = sc_xa_norm_behind(node->outs[0]);
+        // Channels of a norm are dim 1, those of a product its last dim.
+        if (node->outs[0]->spec.rank == 2) p->norm = sc_xa_norm_behind(node->outs[0]);
         return check_floats(x, p);
     }
     if (!check_weight_params(x, p)) return false;
