@@ -6,6 +6,7 @@
 #include "api/compile/delegate.h"
 #include "api/job.h"
 #include "harness.h"
+#include "rt/look/look.h"
 #include "rt/replay.h"
 
 // Rows of backends.def. Backends that another test has registered stay for the whole process and

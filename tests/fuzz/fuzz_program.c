@@ -5,6 +5,7 @@
 #include "api/backends.h"
 #include "api/job.h"
 #include "context.h"
+#include "rt/look/look.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -108,6 +108,22 @@ const mistakes = [
     change("src/rt/method.h", "Private to src/rt", "Private to src/api"),
     "method.h:1: says it is private to src/api, but is not in it",
   ],
+  // Wings of the trace: a header of the engine does not bring one wing to another.
+  [
+    [
+      add("src/trace/trace.h", "int sc_complex_call(void);"),
+      add("src/trace/pytorch/norm.c", "int sc_complex_call(void);"),
+    ],
+    "trace.h:1: may not use sc_complex_call of src/trace/complex/complex.c",
+  ],
+  [
+    add("src/trace/pytorch/norm.c", '#include "trace/complex/complex.h"'),
+    "norm.c:1: may not include",
+  ],
+  [
+    add("src/rt/rt.h", "int sc_rt_method_info_get(void);"),
+    "rt.h:1: may not use sc_rt_method_info_get",
+  ],
   // The rooms of the runtime: records at the bottom, then run, rewrite, load and look.
   ...[
     ["src/rt/event.c", "rt/run/tensor.h"],

@@ -36,6 +36,7 @@ const belowApi = [
   "rt/train.h",
   "rt/event.h",
   "rt/backend.h",
+  "rt/look/look.h",
   "kernels",
   "ir",
   "format",
@@ -44,6 +45,8 @@ const belowApi = [
   "base",
   "*_fbs.h",
 ];
+// Headers of a folder that declare for others what its rooms define, and which rooms.
+const fronts = { "rt/rt.h": ["rt/load", "rt/run"], "rt/backend.h": ["rt/run"] };
 // A row is a folder of src/ at any depth, or one file without its suffix ("rt/load/bind"); the longest
 // that fits a file is its row. It lists what the files may include besides their own folder (a file
 // whose folder has no row: besides itself): a folder, a file or a header of src/ ("rt/backend.h");
@@ -397,7 +400,17 @@ const rationed = [
   },
 ];
 
-export const table = { below, outside, meeting, publicHeader, system, systemOf, circles, rationed };
+export const table = {
+  below,
+  fronts,
+  outside,
+  meeting,
+  publicHeader,
+  system,
+  systemOf,
+  circles,
+  rationed,
+};
 
 if (pathToFileURL(process.argv[1]).href === import.meta.url) {
   const { error, finish } = reporter("layers");

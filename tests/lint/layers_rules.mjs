@@ -175,10 +175,13 @@ function checkUses({ table, error }, { rows, allowedFor, allows }, facts) {
     for (const { word, line } of foreign)
       error(name, line, `${word} is neither static nor called sc_...`);
   }
-  // A header that a row names by itself brings what it declares, wherever that is defined; and it may
-  // declare what the rooms below its folder define.
+  // A header that a row names by itself brings what it declares, wherever that is defined. A front may
+  // declare what some rooms below its folder define.
   const declares = (header, word) =>
     header.endsWith(".h") && facts.get(`src/${header}`)?.words.has(word);
+  const fronts = Object.fromEntries(
+    Object.entries(table.fronts).map(([header, rooms]) => [`src/${header}`, rooms]),
+  );
   const calls = new Map();
   for (const [name, { words, lineOfWord }] of facts) {
     const allowed = [
@@ -193,7 +196,7 @@ function checkUses({ table, error }, { rows, allowedFor, allows }, facts) {
       if (!home || home === name) continue;
       if (!free.has(home)) free.set(home, allows(home.replace(/^(src|wasm)\//, ""), allowed));
       if (free.get(home) || allowed.some((entry) => declares(entry, word))) continue;
-      if (name.endsWith(".h") && home.startsWith(`${dirname(name)}/`)) continue;
+      if (fronts[name]?.some((room) => home.startsWith(`src/${room}/`))) continue;
       error(name, lineOfWord(word), `may not use ${word} of ${home}`);
     }
     const targets = [...words].map((word) => functionIn.get(word));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
+#include "rt/look/look.h"
 #include "rt/method.h"
 #include "rt/tiny.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
+#include "rt/look/look.h"
 #include "rt/setup.h"
 #include "rt/tiny.h"
 

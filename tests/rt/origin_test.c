@@ -2,6 +2,7 @@
 // has made of it, with the results that it has in the program as written.
 #include "harness.h"
 #include "rt/event.h"
+#include "rt/look/look.h"
 #include "rt/setup.h"
 
 enum { INSTRUCTIONS = 1024, VALUES = 4, RUNS = 3 };

@@ -5,6 +5,7 @@
 #define SC_API_BUNDLE_H
 
 #include "api/job.h"
+#include "rt/look/look.h"
 
 // A place in the calls.
 typedef struct sc_bundle_spot {

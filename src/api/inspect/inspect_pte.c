@@ -1,5 +1,6 @@
 // The contents of a .pte, as JSON.
 #include "api/job.h"
+#include "rt/look/look.h"
 
 static const char *kind_name(sc_evalue_tag tag) {
     switch (tag) {

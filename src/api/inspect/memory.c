@@ -1,7 +1,7 @@
 // The memory plan of a program: the place and lifetime of each value, with the record's names if
 // there is one.
 #include "api/inspect/inspector.h"
-#include "rt/rt.h"
+#include "rt/look/look.h"
 
 static const char *const KINDS[SC_RT_PLANNED_KINDS] = {"value", "input", "state", "view", "unused"};
 

@@ -3,6 +3,7 @@
 #ifndef SC_MEMORY_USES_H
 #define SC_MEMORY_USES_H
 
+#include "rt/look/look.h"
 #include "rt/method.h"
 
 // Instructions, plus 1; 0: no instruction.

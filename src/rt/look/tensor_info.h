@@ -4,7 +4,7 @@
 #define SC_RT_LOOK_TENSOR_INFO_H
 
 #include "program_fbs.h"
-#include "rt/rt.h"
+#include "rt/look/look.h"
 
 // Sizes and dim order are copies on `arena`.
 sc_status sc_rt_tensor_info(sc_ctx *ctx, sc_arena *arena, sc_fb_table tensor,
