@@ -93,8 +93,7 @@ const sc_evalue *sc_rt_method_output(const sc_rt_method *method, uint32_t index)
 // A tensor's bytes, row-major. `bytes` must be its size.
 void sc_rt_tensor_read(const sc_tensor *tensor, void *out, size_t bytes);
 
-// --- Parts, of methods that may not be loaded
-// ------------------------------------------------------
+// --- Parts, of methods that may not be loaded ----------------------------------------------------
 
 // The number of parts of method `index` that went to backends.
 uint32_t sc_rt_part_count(const sc_rt_program *program, uint32_t index);
