@@ -84,7 +84,7 @@ async function compileTests(folder) {
   await quietly(bin("tsc"), ["-p", "tests/tsconfig.json"]);
   const compiled = inRoot("build/js-tests", folder);
   const files = existsSync(compiled)
-    ? readdirSync(compiled)
+    ? readdirSync(compiled, { recursive: true })
         .filter((name) => /\.(test|spec)\.js$/.test(name))
         .sort()
     : [];
@@ -136,14 +136,14 @@ async function another(title, args) {
   return found.status === 0 ? found.text.trim() : undefined;
 }
 
-// Files whose tests can tell versions of Node apart; the newer Node runs these alone in npm test.
+// Rooms of tests/js and files in them whose tests can tell versions of Node apart; the newer Node runs
+// these alone in npm test.
 const BY_VERSION = new Set([
-  ...["blob", "deflated", "source_http", "source_kinds", "source_ranges"], // streams, fetch
-  ...["sinks", "sink_files", "cli_streams"], // streams, files, pipes
-  ...["client", "cancel", "pool", "session_client", "callbacks", "border", "server"], // workers
-  ...["dispose", "forgotten", "large"], // using, finalizers, memory
-  ...["floats", "tensors", "views", "realms"], // Float16Array, typed arrays
-  ...["shown", "hosts", "package", "cli"], // util.inspect, modules, the process
+  ...["source", "sink", "worker"], // streams, fetch, files, workers
+  ...["engine/callbacks", "engine/border", "recipe/session_client", "cli/streams"], // the same
+  ...["engine/dispose", "engine/forgotten"], // using, finalizers, memory
+  ...["tensor/floats", "tensor/tensors", "engine/realms"], // Float16Array, typed arrays
+  ...["engine/shown", "package/hosts", "package/package", "cli/cli"], // util.inspect, modules
 ]);
 
 async function js(scope) {
@@ -156,11 +156,15 @@ async function js(scope) {
   if (parseInt(process.versions.node) < 24) {
     const newer = await another("Node 24", ["tools/runtime.sh", "node24"]);
     console.log(`\nwith ${newer}`);
-    const nameOf = (path) => /([^/]+)\.test\.js$/.exec(path)[1];
-    const found = new Set(files.map(nameOf));
+    // "source/http", and its room.
+    const namesOf = (path) => {
+      const [, room, name] = /([^/]+)\/([^/]+)\.test\.js$/.exec(path);
+      return [room, `${room}/${name}`];
+    };
+    const found = new Set(files.flatMap(namesOf));
     const gone = [...BY_VERSION].filter((one) => !found.has(one));
     if (gone.length) throw new StepFailed(`BY_VERSION names files that are gone: ${gone}`);
-    const byVersion = (path) => BY_VERSION.has(nameOf(path));
+    const byVersion = (path) => namesOf(path).some((name) => BY_VERSION.has(name));
     const chosen = files.filter((path) => scope.takes(byVersion(path)));
     verdicts.push(await nodeTests(newer, chosen));
   }

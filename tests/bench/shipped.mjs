@@ -113,10 +113,10 @@ export async function page({ quick }) {
 
 // --- Hostile files -------------------------------------------------------------------------------
 
-/** The tests of tests/js/hostile.test.ts, each an account of many files, with 10,000 mutations. */
+/** The tests of tests/js/engine/hostile.test.ts, each an account of many files, with 10,000 mutations. */
 export function hostile({ quick }) {
   run(bin("tsc"), ["-p", "tests/tsconfig.json"], { stdio: ["ignore", 2, 2] });
-  const file = "build/js-tests/js/hostile.test.js";
+  const file = "build/js-tests/js/engine/hostile.test.js";
   const env = { ...process.env, SCONCE_MUTATIONS: quick ? "10" : "10000" };
   const { stdout } = spawnSync("node", ["--test", "--test-reporter=tap", file], {
     cwd: inRoot(),

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createEngine } from "sconce";
-import { deflated, linearOf } from "../js/zip.js";
+import { deflated, linearOf } from "../js/setup/zip.js";
 import {
   downloaded,
   drop,

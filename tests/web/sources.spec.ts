@@ -6,8 +6,8 @@ import { after, before, beforeEach, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import type * as Sconce from "sconce";
 import { createEngine } from "sconce";
-import { startFileServer, type FileServer } from "../js/file_server.js";
-import { modelPath } from "../js/reference.js";
+import { startFileServer, type FileServer } from "../js/setup/file_server.js";
+import { modelPath } from "../js/setup/reference.js";
 import { startBrowser } from "./browser.js";
 
 type Library = typeof Sconce;

@@ -17,11 +17,11 @@ import {
   type TensorOf,
   type Value,
 } from "sconce";
-import demo, { living, plan } from "./demo_backend.js";
+import demo, { living, plan } from "../setup/demo_backend.js";
 import * as demonstrated from "./demo_engine.js";
 import { check } from "./demo_engine.js";
-import { failure, file } from "./failure.js";
-import { difference, readCases, SINGLE } from "./reference.js";
+import { failure, file } from "../setup/failure.js";
+import { difference, readCases, SINGLE } from "../setup/reference.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));
@@ -525,7 +525,7 @@ test("a thousand runs take no more memory than one, and what was started is ende
 test("a worker imports its backends", async () => {
   const logged: string[] = [];
   const client = await createClient({ onLog: (_, text) => logged.push(text) });
-  const url = new URL("./demo_backend.js", import.meta.url).href;
+  const url = new URL("../setup/demo_backend.js", import.meta.url).href;
   assert.equal(await client.importBackend({ url }), "DemoBackend");
   await assert.rejects(client.importBackend({ url }), { code: "argument" });
   await assert.rejects(client.importBackend({ url: `${url}.none.js` }), { code: "io" });

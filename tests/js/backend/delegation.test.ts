@@ -12,9 +12,9 @@ import {
   type Partitioners,
   type Tensor,
 } from "sconce";
-import demo from "./demo_backend.js";
-import { failure } from "./failure.js";
-import { difference, modelPath, readCases, SINGLE } from "./reference.js";
+import demo from "../setup/demo_backend.js";
+import { failure } from "../setup/failure.js";
+import { difference, modelPath, readCases, SINGLE } from "../setup/reference.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -1,9 +1,9 @@
 // The demonstration backend in an engine: registered with changes, lowered to, and checked.
 import assert from "node:assert/strict";
 import type { Backend, Engine, Program } from "sconce";
-import demo from "./demo_backend.js";
-import { file } from "./failure.js";
-import { difference, readCases } from "./reference.js";
+import demo from "../setup/demo_backend.js";
+import { file } from "../setup/failure.js";
+import { difference, readCases } from "../setup/reference.js";
 
 /** Registers it with these members instead, under an id of its own, which it gives. */
 export function registered(engine: Engine, change: Partial<Backend>): string {

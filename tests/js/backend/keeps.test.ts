@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { createEngine, type Engine } from "sconce";
 import { check, registered, works } from "./demo_engine.js";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));

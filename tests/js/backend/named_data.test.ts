@@ -11,7 +11,7 @@ import {
   type Part,
   type PreprocessResult,
 } from "sconce";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));

@@ -13,10 +13,10 @@ import {
   type PartitionFunction,
   type PassProgram,
 } from "sconce";
-import demo from "./demo_backend.js";
-import { failure, file } from "./failure.js";
-import { difference, modelPath, readCases } from "./reference.js";
-import { rejected } from "./rejected.js";
+import demo from "../setup/demo_backend.js";
+import { failure, file } from "../setup/failure.js";
+import { difference, modelPath, readCases } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -11,9 +11,9 @@ import {
   type Partitioners,
   type Tensor,
 } from "sconce";
-import { folder, sconce } from "./command.js";
-import { failure, file } from "./failure.js";
-import { modelPath } from "./reference.js";
+import { folder, sconce } from "../setup/command.js";
+import { failure, file } from "../setup/failure.js";
+import { modelPath } from "../setup/reference.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { createEngine, type Backend, type Engine, type PartState, type Tensor } from "sconce";
-import demo, { plan, type State } from "./demo_backend.js";
-import { failure, file } from "./failure.js";
-import { difference, readCases } from "./reference.js";
+import demo, { plan, type State } from "../setup/demo_backend.js";
+import { failure, file } from "../setup/failure.js";
+import { difference, readCases } from "../setup/reference.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));

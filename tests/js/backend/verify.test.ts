@@ -9,9 +9,9 @@ import {
   type ProgressListener,
   type Tensor,
 } from "sconce";
-import demo from "./demo_backend.js";
-import { file } from "./failure.js";
-import { SINGLE } from "./reference.js";
+import demo from "../setup/demo_backend.js";
+import { file } from "../setup/failure.js";
+import { SINGLE } from "../setup/reference.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));

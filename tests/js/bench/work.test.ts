@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { createEngine, type NodeRow } from "sconce";
-import { modelPath } from "./reference.js";
+import { modelPath } from "../setup/reference.js";
 
 interface Work {
   op: string;
@@ -21,7 +21,9 @@ interface Module {
 
 let work: Module;
 before(async () => {
-  work = (await import(new URL("../../../tests/bench/work.mjs", import.meta.url).href)) as Module;
+  work = (await import(
+    new URL("../../../../tests/bench/work.mjs", import.meta.url).href
+  )) as Module;
 });
 
 test("a part's convolutions and products, by number", () => {

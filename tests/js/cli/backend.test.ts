@@ -4,11 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { folder, sconce } from "./command.js";
-import { modelPath } from "./reference.js";
+import { folder, sconce } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
 
 const mlp = modelPath("mlp.pt2");
-const demo = fileURLToPath(new URL("./demo_backend.js", import.meta.url));
+const demo = fileURLToPath(new URL("../setup/demo_backend.js", import.meta.url));
 
 interface Report {
   methods: Record<

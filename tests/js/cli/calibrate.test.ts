@@ -4,11 +4,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { createEngine, tensor, type InputTuple } from "sconce";
-import { folder, sconce } from "./command.js";
-import { modelPath } from "./reference.js";
+import { folder, sconce } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
 
 const load = async <T>(name: string): Promise<T> =>
-  (await import(new URL(`../../../dist/cli/${name}.js`, import.meta.url).href)) as T;
+  (await import(new URL(`../../../../dist/cli/${name}.js`, import.meta.url).href)) as T;
 const { writeNpy } = await load<{ writeNpy(value: object): Uint8Array }>("files/npy");
 
 const STATIC = "xnnpack_pt2e_int8_static_per_channel";

@@ -15,9 +15,9 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { tensor, type Tensor } from "sconce";
-import { cli, folder, node, sconce, type Result } from "./command.js";
-import { modelPath } from "./reference.js";
-import { edited } from "./zip.js";
+import { cli, folder, node, sconce, type Result } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
+import { edited } from "../setup/zip.js";
 
 // --- Files stay, unless all went well ----------------------------------------------------------------
 
@@ -183,7 +183,7 @@ interface Values {
 }
 const readEmpty = (): never => assert.fail("no file is read");
 const loadValues = async (): Promise<Values> =>
-  (await import(new URL("../../../dist/cli/files/values.js", import.meta.url).href)) as Values;
+  (await import(new URL("../../../../dist/cli/files/values.js", import.meta.url).href)) as Values;
 const BYTES = { bool: 1, uint8: 1, int8: 1, int32: 4, int64: 8, uint64: 8, float16: 2, float32: 4 };
 
 test("numbers arrive exactly or are refused", async () => {
@@ -232,7 +232,7 @@ test("numbers arrive exactly or are refused", async () => {
 
 test("numbers of a file of calls keep their digits", async () => {
   const { readCalls } = (await import(
-    new URL("../../../dist/cli/files/calls.js", import.meta.url).href
+    new URL("../../../../dist/cli/files/calls.js", import.meta.url).href
   )) as { readCalls(path: string): { inputs: unknown[] }[] };
   put("digits.json", '[{"inputs": [9007199254740993, -1.50, "12", "a\\"1", true, null]}, {}]');
   assert.deepEqual(readCalls(join(folder, "digits.json")), [
@@ -399,7 +399,7 @@ test("data that a program does not need is told", () => {
 
 test("what is not a number is the worst of all gaps, and infinities are equal", async () => {
   const { worstFirst } = (await import(
-    new URL("../../../dist/cli/inspect/gap.js", import.meta.url).href
+    new URL("../../../../dist/cli/inspect/gap.js", import.meta.url).href
   )) as { worstFirst: (metric: string) => (a: number, b: number) => number };
   const gaps = [3, Infinity, NaN, Infinity, 1];
   assert.deepEqual(gaps.toSorted(worstFirst("snr")), [NaN, 1, 3, Infinity, Infinity]);

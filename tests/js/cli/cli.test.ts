@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSy
 import { join } from "node:path";
 import { test } from "node:test";
 import { tensor, type Tensor } from "sconce";
-import { folder, sconce } from "./command.js";
-import { difference, modelPath, readCases, samplePath } from "./reference.js";
+import { folder, sconce } from "../setup/command.js";
+import { difference, modelPath, readCases, samplePath } from "../setup/reference.js";
 
 /** A .npy file's header text and data. */
 function readNpy(name: string): { header: string; data: Buffer } {
@@ -446,7 +446,9 @@ test("arrays hold logical values whatever layout the program declares", async ()
 });
 
 test("a tensor of column-major layout is written as that and read back the same", async () => {
-  const npy = (await import(new URL("../../../dist/cli/files/npy.js", import.meta.url).href)) as {
+  const npy = (await import(
+    new URL("../../../../dist/cli/files/npy.js", import.meta.url).href
+  )) as {
     writeNpy(t: Tensor): Uint8Array;
     readNpy(bytes: Uint8Array, name: string): Tensor;
   };
@@ -476,7 +478,7 @@ test("--version is the package's", () => {
 
 test("sizes have three digits and the unit that goes with them", async () => {
   const { formatBytes } = (await import(
-    new URL("../../../dist/base/size.js", import.meta.url).href
+    new URL("../../../../dist/base/size.js", import.meta.url).href
   )) as {
     formatBytes(bytes: number): string;
   };

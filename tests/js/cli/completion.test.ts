@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folder, sconce } from "./command.js";
+import { folder, sconce } from "../setup/command.js";
 
 interface Table {
   name: string;
@@ -12,7 +12,7 @@ interface Table {
   flags: Record<string, { type: string; short?: string; words?: readonly string[] }>;
 }
 const { COMMANDS } = (await import(
-  new URL("../../../dist/cli/commands.js", import.meta.url).href
+  new URL("../../../../dist/cli/commands.js", import.meta.url).href
 )) as { COMMANDS: Table[] };
 
 mkdirSync(join(folder, "models"));

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { createEngine, type Engine } from "sconce";
-import { sconce } from "./command.js";
-import { failure } from "./failure.js";
-import { modelPath } from "./reference.js";
+import { sconce } from "../setup/command.js";
+import { failure } from "../setup/failure.js";
+import { modelPath } from "../setup/reference.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));

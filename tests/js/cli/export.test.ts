@@ -4,9 +4,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { createEngine, RecipeRegistry, type Engine, type QuantizationReport } from "sconce";
-import { folder, sconce, type Result } from "./command.js";
-import { difference, modelPath, readCases } from "./reference.js";
-import { withoutExamples } from "./zip.js";
+import { folder, sconce, type Result } from "../setup/command.js";
+import { difference, modelPath, readCases } from "../setup/reference.js";
+import { withoutExamples } from "../setup/zip.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

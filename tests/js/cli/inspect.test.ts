@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { copyFileSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folder, sconce } from "./command.js";
-import { dumpPath } from "./dumps.js";
-import { modelPath } from "./reference.js";
+import { folder, sconce } from "../setup/command.js";
+import { dumpPath } from "../setup/dumps.js";
+import { modelPath } from "../setup/reference.js";
 
 const profile = dumpPath("mlp.etdp");
 const record = dumpPath("mlp.etrecord");

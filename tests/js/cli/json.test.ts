@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ErrorJson } from "sconce";
-import { cli, folder, sconce, type Result } from "./command.js";
-import { modelPath } from "./reference.js";
+import { cli, folder, sconce, type Result } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
 
 /** An error of the library, or of the command line, with the file that it is about. */
 type Failure = Omit<ErrorJson, "code" | "name"> & { code: string; file: string };
@@ -128,7 +128,7 @@ test("run prints what the outputs are, and where they went", () => {
 
 test("integers of 64 bits are text, truth is true or false, and nothing is no number", async () => {
   const { jsonOutputs } = (await import(
-    new URL("../../../dist/cli/run/json.js", import.meta.url).href
+    new URL("../../../../dist/cli/run/json.js", import.meta.url).href
   )) as {
     jsonOutputs(
       outputs: unknown[],
@@ -137,7 +137,7 @@ test("integers of 64 bits are text, truth is true or false, and nothing is no nu
     ): Output[];
   };
   const { jsonText } = (await import(
-    new URL("../../../dist/cli/print/json.js", import.meta.url).href
+    new URL("../../../../dist/cli/print/json.js", import.meta.url).href
   )) as {
     jsonText(document: object): string;
   };

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { folder, sconce } from "./command.js";
-import { modelPath } from "./reference.js";
+import { folder, sconce } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
 
 before(() => {
   for (const name of ["add_mul", "pytree_io"])

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folder, sconce, type Result } from "./command.js";
-import { modelPath } from "./reference.js";
+import { folder, sconce, type Result } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
 
 const mlp = modelPath("mlp.pt2");
 const at = (name: string): string => join(folder, name);

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { createEngine, tensor } from "sconce";
-import { cli, folder, sconce } from "./command.js";
-import { modelPath } from "./reference.js";
+import { cli, folder, sconce } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
 
 const put = (name: string, calls: unknown): void =>
   writeFileSync(join(folder, name), JSON.stringify(calls));

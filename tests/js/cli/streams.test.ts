@@ -5,8 +5,8 @@ import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cli, folder, sconce, type Result } from "./command.js";
-import { modelPath } from "./reference.js";
+import { cli, folder, sconce, type Result } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
 
 interface Piped extends Result {
   bytes: Buffer;
@@ -135,7 +135,7 @@ test("a terminal neither gives a model nor takes a program", () => {
 
 test("more than the limit is an error, and not cut off", async () => {
   const { readAll } = (await import(
-    new URL("../../../dist/cli/files/streams.js", import.meta.url).href
+    new URL("../../../../dist/cli/files/streams.js", import.meta.url).href
   )) as { readAll(descriptor: number, most?: number): Uint8Array };
   const open = openSync(mlp, "r");
   const size = readFileSync(mlp).length;

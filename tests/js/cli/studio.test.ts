@@ -7,7 +7,7 @@ import { request, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { brotliCompressSync, constants } from "node:zlib";
-import { cli, folder, sconce } from "./command.js";
+import { cli, folder, sconce } from "../setup/command.js";
 
 interface Server {
   url: string;

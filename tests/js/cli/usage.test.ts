@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { cli, folder, node, sconce } from "./command.js";
-import { modelPath } from "./reference.js";
+import { cli, folder, node, sconce } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
 
 const load = async <T>(name: string): Promise<T> =>
-  (await import(new URL(`../../../dist/cli/${name}.js`, import.meta.url).href)) as T;
+  (await import(new URL(`../../../../dist/cli/${name}.js`, import.meta.url).href)) as T;
 interface Table {
   name: string;
   summary: string;

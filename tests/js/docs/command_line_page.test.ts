@@ -5,10 +5,10 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { cli, folder, sconce } from "./command.js";
-import { modelPath } from "./reference.js";
+import { cli, folder, sconce } from "../setup/command.js";
+import { modelPath } from "../setup/reference.js";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const page = readFileSync(join(root, "docs/command-line.md"), "utf8");
 
 test("the page has every flag of every command, with its meaning", () => {

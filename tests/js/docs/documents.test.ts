@@ -16,7 +16,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createClient, createEngine, tensor, type Client, type Engine } from "sconce";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const home = process.cwd();
 const folder = mkdtempSync(join(tmpdir(), "sconce-documents-"));
 

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)]
   // command_line_page.test.ts runs the examples of the command's own page.
   .filter((name) => name.endsWith(".md") && name !== "docs/command-line.md")

@@ -12,8 +12,8 @@ import {
   tensor,
   toNumbers,
 } from "sconce";
-import { withBoth } from "./both.js";
-import { difference, modelPath, readCases } from "./reference.js";
+import { withBoth } from "../setup/both.js";
+import { difference, modelPath, readCases } from "../setup/reference.js";
 
 /** An object whose methods take anything: the caller that no type checker stops. */
 type Loose = Record<string, (...args: unknown[]) => unknown>;
@@ -593,6 +593,6 @@ test("a client that was ended says so, without talk of defects", async () => {
 });
 
 test("no hint names a limit that no option sets", () => {
-  const text = readFileSync(new URL("../../../src/base/status.def", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../../../src/base/status.def", import.meta.url), "utf8");
   assert.doesNotMatch(text, /limits\./);
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createEngine, SconceError, type Engine, type Program } from "sconce";
-import { difference, modelPath, readCases } from "./reference.js";
+import { difference, modelPath, readCases } from "../setup/reference.js";
 
 function load(engine: Engine, name: string): Program {
   const lowered = engine.lower(readFileSync(modelPath(`${name}.pt2`)));

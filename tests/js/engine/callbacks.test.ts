@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, test } from "node:test";
 import { createEngine, SconceError, SconcePanic, type Engine, type RandomAccess } from "sconce";
-import { difference, modelPath, readCases } from "./reference.js";
+import { difference, modelPath, readCases } from "../setup/reference.js";
 
 const mlp = { path: modelPath("mlp.pt2") };
 const mlpBytes: Uint8Array = readFileSync(mlp.path);

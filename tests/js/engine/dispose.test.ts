@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createClient, createEngine, type Resource } from "sconce";
-import { modelPath, readCases } from "./reference.js";
+import { modelPath, readCases } from "../setup/reference.js";
 
 const mlp = { path: modelPath("mlp.pt2") };
 const { inputs } = readCases("mlp")[0]!;

@@ -5,8 +5,8 @@ import { test, type TestContext } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { createEngine, type Engine } from "sconce";
-import { measured } from "./memory.js";
-import { modelPath, readCases, samplePath } from "./reference.js";
+import { measured } from "../setup/memory.js";
+import { modelPath, readCases, samplePath } from "../setup/reference.js";
 
 setFlagsFromString("--expose-gc");
 const gc = runInNewContext("gc") as () => void;

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createEngine, SconceError, SconcePanic, type Engine, type Program } from "sconce";
-import { measured } from "./memory.js";
-import { modelPath, samplePath, zeros } from "./reference.js";
+import { measured } from "../setup/memory.js";
+import { modelPath, samplePath, zeros } from "../setup/reference.js";
 
 const MUTATIONS = Number(process.env["SCONCE_MUTATIONS"] ?? 500);
 /** Memory that the engine may have taken after all of them; a file that lies about a size wants gigabytes. */

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createContext, runInContext } from "node:vm";
 import { tensor, type Tensor } from "sconce";
-import { withBoth } from "./both.js";
-import { file } from "./failure.js";
-import { modelPath } from "./reference.js";
+import { withBoth } from "../setup/both.js";
+import { file } from "../setup/failure.js";
+import { modelPath } from "../setup/reference.js";
 
 const foreign = createContext({});
 const evaluate = <T>(code: string): T => runInContext(code, foreign) as T;

@@ -6,9 +6,9 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { createClient, createEngine, SconceError, SconcePanic } from "sconce";
-import { modelPath } from "./reference.js";
+import { modelPath } from "../setup/reference.js";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const mlp = { path: modelPath("mlp.pt2") };
 
 /** The text without the counts of bytes, which other builds have otherwise. */

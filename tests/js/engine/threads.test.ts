@@ -18,7 +18,7 @@ import {
   type Tensor,
   type Value,
 } from "sconce";
-import { samplePath } from "./reference.js";
+import { samplePath } from "../setup/reference.js";
 
 const FACE = samplePath("face-rfb320.pt2");
 const dist = dirname(fileURLToPath(import.meta.resolve("sconce")));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createClient, createEngine, tensor, type Engine, type SconceError } from "sconce";
-import { modelPath } from "./reference.js";
+import { modelPath } from "../setup/reference.js";
 
 const OPEN = { path: modelPath("../symbolic/slices.pt2") };
 

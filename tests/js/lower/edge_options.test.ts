@@ -10,10 +10,10 @@ import {
   type EdgeProgramManager,
   type Engine,
 } from "sconce";
-import { folder, sconce } from "./command.js";
-import { failure, file } from "./failure.js";
-import { difference, readCases } from "./reference.js";
-import { edited } from "./zip.js";
+import { folder, sconce } from "../setup/command.js";
+import { failure, file } from "../setup/failure.js";
+import { difference, readCases } from "../setup/reference.js";
+import { edited } from "../setup/zip.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

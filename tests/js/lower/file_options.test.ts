@@ -12,9 +12,9 @@ import {
   type Tensor,
   type Value,
 } from "sconce";
-import { folder, sconce } from "./command.js";
-import { failure, file } from "./failure.js";
-import { difference, readCases } from "./reference.js";
+import { folder, sconce } from "../setup/command.js";
+import { failure, file } from "../setup/failure.js";
+import { difference, readCases } from "../setup/reference.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -9,8 +9,8 @@ import {
   type Engine,
   type Value,
 } from "sconce";
-import { failure, file } from "./failure.js";
-import { difference, modelPath, readCases } from "./reference.js";
+import { failure, file } from "../setup/failure.js";
+import { difference, modelPath, readCases } from "../setup/reference.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -13,9 +13,9 @@ import {
   operatorPattern,
   type Meta,
 } from "sconce";
-import { sconce } from "./command.js";
+import { sconce } from "../setup/command.js";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
 let meta: Meta;
 before(async () => {
   const engine = await createEngine();

@@ -10,9 +10,9 @@ import {
   type PlanMemory,
   type PlanRequest,
 } from "sconce";
-import { failure, file } from "./failure.js";
-import { difference, readCases } from "./reference.js";
-import { rejected } from "./rejected.js";
+import { failure, file } from "../setup/failure.js";
+import { difference, readCases } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -10,8 +10,8 @@ import {
   type ExecutorchProgramManager,
   type StackFrame,
 } from "sconce";
-import { folder, sconce } from "./command.js";
-import { failure, file } from "./failure.js";
+import { folder, sconce } from "../setup/command.js";
+import { failure, file } from "../setup/failure.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -17,10 +17,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { modelPath } from "./reference.js";
-import { deflated } from "./zip.js";
+import { modelPath } from "../setup/reference.js";
+import { deflated } from "../setup/zip.js";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
 let folder = "";
 
 /** The path of another JavaScript host, installed on first use. */

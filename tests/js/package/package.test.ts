@@ -8,7 +8,7 @@ import { join, posix } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "sconce-package-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 

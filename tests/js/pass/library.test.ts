@@ -14,7 +14,7 @@ import {
   type PassProgram,
   type Tensor,
 } from "sconce";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -15,7 +15,7 @@ import {
   type PassProgram,
   type TensorOf,
 } from "sconce";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));
@@ -454,7 +454,7 @@ test("a registered pass has a name everywhere, and names are unique", async () =
 });
 
 test("a client has the passes of a module", async () => {
-  const url = new URL("../../../examples/passes.mjs", import.meta.url).href;
+  const url = new URL("../../../../examples/passes.mjs", import.meta.url).href;
   const client = await createClient();
   const names = await client.importPasses({ url });
   assert.deepEqual([...names].sort(), [

@@ -13,9 +13,9 @@ import {
   type TestSuite,
   type Value,
 } from "sconce";
-import { folder, sconce } from "./command.js";
-import { readDump } from "./etdump.js";
-import { modelPath, readCases } from "./reference.js";
+import { folder, sconce } from "../setup/command.js";
+import { readDump } from "../setup/etdump.js";
+import { modelPath, readCases } from "../setup/reference.js";
 
 let engine: Engine;
 before(async () => {

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { SconceError, tensor, type Program, type ProgramMethodInfo, type Value } from "sconce";
-import { withBoth } from "./both.js";
-import { difference, modelPath, readCases } from "./reference.js";
-import { edited } from "./zip.js";
+import { withBoth } from "../setup/both.js";
+import { difference, modelPath, readCases } from "../setup/reference.js";
+import { edited } from "../setup/zip.js";
 
 const { engine, client } = await withBoth();
 

@@ -15,7 +15,7 @@ import {
   type Program,
   type Value,
 } from "sconce";
-import { difference, modelPath, readCases, samplePath, SINGLE } from "./reference.js";
+import { difference, modelPath, readCases, samplePath, SINGLE } from "../setup/reference.js";
 
 let engine: Engine;
 before(async () => {
@@ -157,7 +157,7 @@ test("weights in a .ptd give the same numbers", () => {
 
 test("the story teller tells PyTorch's story, with its weights stored once", async () => {
   // @ts-expect-error plain JavaScript with types in comments
-  const { tell } = (await import("../../../examples/stories.mjs")) as {
+  const { tell } = (await import("../../../../examples/stories.mjs")) as {
     tell(p: Program, count: number): AsyncIterable<number>;
   };
   const golden = JSON.parse(readFileSync(samplePath("stories260k.golden.json"), "utf8")) as {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createClient, createEngine, tensor, type Engine, type LoadOptions } from "sconce";
-import { failure } from "./failure.js";
-import { modelPath } from "./reference.js";
+import { failure } from "../setup/failure.js";
+import { modelPath } from "../setup/reference.js";
 
 const random = readFileSync(modelPath("../emit/random.pte"));
 const zeros = tensor(new Float32Array(4));

@@ -5,8 +5,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tensor, type DType, type Program, type Remote, type Tensor, type Value } from "sconce";
-import { withBoth } from "./both.js";
-import { testsPath } from "./reference.js";
+import { withBoth } from "../setup/both.js";
+import { testsPath } from "../setup/reference.js";
 
 const { engine, client } = await withBoth();
 

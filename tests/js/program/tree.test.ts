@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { createEngine, type ProgramReport } from "sconce";
-import { modelPath } from "./reference.js";
+import { modelPath } from "../setup/reference.js";
 
 const load = async (file: string): Promise<unknown> =>
-  import(new URL(`../../../dist/${file}`, import.meta.url).href);
+  import(new URL(`../../../../dist/${file}`, import.meta.url).href);
 const { withNames } = (await load("program/names.js")) as {
   withNames(report: unknown): ProgramReport;
 };

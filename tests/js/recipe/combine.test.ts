@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { combineRecipes, ExportRecipe, type InputTuple, type QuantizationRecipe } from "sconce";
-import { failure } from "./failure.js";
+import { failure } from "../setup/failure.js";
 
 const named = (name: string, recipe: ExportRecipe = {}): ExportRecipe => ({ name, ...recipe });
 const pass =

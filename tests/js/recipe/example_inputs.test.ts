@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createClient, createEngine, type Engine, type RecordValue, type Tensor } from "sconce";
-import { failure, file } from "./failure.js";
-import { modelPath, readCases } from "./reference.js";
-import { withoutExamples } from "./zip.js";
+import { failure, file } from "../setup/failure.js";
+import { modelPath, readCases } from "../setup/reference.js";
+import { withoutExamples } from "../setup/zip.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { tensor, type ExportOptions, type InputTuple } from "sconce";
-import { withBoth } from "./both.js";
-import { modelPath } from "./reference.js";
-import { rejected } from "./rejected.js";
+import { withBoth } from "../setup/both.js";
+import { modelPath } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
 
 const recipe = "xnnpack_pt2e_int8_static_per_channel";
 const mlp = readFileSync(modelPath("mlp.pt2"));

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ExportRecipe } from "sconce";
-import { cli, folder, node } from "./command.js";
-import { measured } from "./memory.js";
-import { writeLinear } from "./zip.js";
+import { cli, folder, node } from "../setup/command.js";
+import { measured } from "../setup/memory.js";
+import { writeLinear } from "../setup/zip.js";
 
 const HEAP_MAX = 96 << 20;
 /** Megabytes of Node with everything in it; Node itself takes some 90. */
@@ -64,7 +64,7 @@ for (const { recipe, groupSize, bits } of ROWS) {
   });
 
   test(`${name}: a large model goes through the command`, () => {
-    const hook = fileURLToPath(new URL("heap_report.js", import.meta.url));
+    const hook = fileURLToPath(new URL("./heap_report.js", import.meta.url));
     const flags = groupSize !== undefined ? ["--group-size", String(groupSize)] : [];
     const output = join(folder, "large.pte");
     const { status, stderr } = node(

@@ -12,8 +12,8 @@ import {
   type PassFunction,
   type QuantizationRecipe,
 } from "sconce";
-import { file } from "./failure.js";
-import { rejected } from "./rejected.js";
+import { file } from "../setup/failure.js";
+import { rejected } from "../setup/rejected.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

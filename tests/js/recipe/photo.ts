@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { inflateSync } from "node:zlib";
 import type { Tensor, Value } from "sconce";
-import { samplePath } from "./reference.js";
+import { samplePath } from "../setup/reference.js";
 
 export interface Face {
   score: number;
@@ -14,7 +14,7 @@ interface Faces {
   toFaces(scores: ArrayLike<number>, boxes: ArrayLike<number>): Face[];
 }
 // @ts-expect-error plain JavaScript with types in comments
-const { toInput, toFaces } = (await import("../../../examples/faces.mjs")) as Faces;
+const { toInput, toFaces } = (await import("../../../../examples/faces.mjs")) as Faces;
 
 export const [GOLDEN_FACE] = (
   JSON.parse(readFileSync(samplePath("face-photo.golden.json"), "utf8")) as { faces: [Face] }

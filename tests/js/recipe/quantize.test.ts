@@ -12,9 +12,9 @@ import {
   type Tensor,
   type Value,
 } from "sconce";
-import { file } from "./failure.js";
-import { readCases } from "./reference.js";
-import { rejected } from "./rejected.js";
+import { file } from "../setup/failure.js";
+import { readCases } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -15,10 +15,10 @@ import {
   type QuantizationReport,
   type SconceError,
 } from "sconce";
-import { file } from "./failure.js";
-import { readCases } from "./reference.js";
-import { rejected } from "./rejected.js";
-import { withoutExamples } from "./zip.js";
+import { file } from "../setup/failure.js";
+import { readCases } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
+import { withoutExamples } from "../setup/zip.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -11,10 +11,10 @@ import {
   type MethodQuantizationReport,
   type QuantizationRecipe,
 } from "sconce";
-import { file } from "./failure.js";
-import { readCases } from "./reference.js";
-import { rejected } from "./rejected.js";
-import { withoutExamples } from "./zip.js";
+import { file } from "../setup/failure.js";
+import { readCases } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
+import { withoutExamples } from "../setup/zip.js";
 
 const STATIC = { quantizers: [{ kind: "xnnpack", isPerChannel: true }] } as const;
 

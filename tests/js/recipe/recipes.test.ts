@@ -10,7 +10,7 @@ import {
   type BackendRecipeProvider,
   type RecipeOptions,
 } from "sconce";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 
 const XNNPACK = { loweringRecipe: { partitioners: ["xnnpack"] } };
 const quantizer = (isPerChannel: boolean, isDynamic: boolean): object => ({

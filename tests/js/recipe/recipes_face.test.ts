@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createEngine, type Engine, type ExportSession } from "sconce";
-import { samplePath } from "./reference.js";
+import { samplePath } from "../setup/reference.js";
 import { facesIn, GOLDEN_FACE, overlap, photo } from "./photo.js";
 
 let engine: Engine;

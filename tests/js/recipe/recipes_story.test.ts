@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createEngine, ExportRecipe, type Engine, type Program } from "sconce";
-import { rejected } from "./rejected.js";
+import { rejected } from "../setup/rejected.js";
 import { perplexity, STORY, STORY_CALLS, reported, TOKENS } from "./story.js";
 
 let engine: Engine;

@@ -14,10 +14,10 @@ import {
   type Programs,
   type Tensor,
 } from "sconce";
-import { failure, file } from "./failure.js";
-import { difference, modelPath, readCases } from "./reference.js";
-import { rejected } from "./rejected.js";
-import { readZip, withoutExamples, writeZip } from "./zip.js";
+import { failure, file } from "../setup/failure.js";
+import { difference, modelPath, readCases } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
+import { readZip, withoutExamples, writeZip } from "../setup/zip.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createClient, createEngine, tensor, type Client, type Tensor } from "sconce";
-import { file } from "./failure.js";
-import { difference, readCases } from "./reference.js";
+import { file } from "../setup/failure.js";
+import { difference, readCases } from "../setup/reference.js";
 
 let client: Client;
 before(async () => (client = await createClient()));

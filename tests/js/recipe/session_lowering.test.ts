@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createEngine, type Engine, type ExportSession, type Partitioners } from "sconce";
-import { failure, file } from "./failure.js";
-import { difference, readCases } from "./reference.js";
-import { rejected } from "./rejected.js";
+import { failure, file } from "../setup/failure.js";
+import { difference, readCases } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

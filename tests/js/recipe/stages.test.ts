@@ -11,8 +11,8 @@ import {
   type PipelineArtifact,
   type Stage,
 } from "sconce";
-import { failure, file } from "./failure.js";
-import { rejected } from "./rejected.js";
+import { failure, file } from "../setup/failure.js";
+import { rejected } from "../setup/rejected.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -2,7 +2,7 @@
 // a cache that `prefill` fills and `decode` goes on with.
 import { readFileSync } from "node:fs";
 import type { ExportOptions, InputTuple, Program, Tensor, Value } from "sconce";
-import { samplePath } from "./reference.js";
+import { samplePath } from "../setup/reference.js";
 
 export const STORY = {
   prefill: { path: samplePath("stories260k.prefill.pt2") },

@@ -15,9 +15,9 @@ import {
   type Tensor,
   type Value,
 } from "sconce";
-import { folder, sconce } from "./command.js";
-import { readDump, type DumpedBlock } from "./etdump.js";
-import { modelPath, readCases } from "./reference.js";
+import { folder, sconce } from "../setup/command.js";
+import { readDump, type DumpedBlock } from "../setup/etdump.js";
+import { modelPath, readCases } from "../setup/reference.js";
 
 let engine: Engine;
 before(async () => {

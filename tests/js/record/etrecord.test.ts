@@ -10,7 +10,7 @@ import {
   type ExecutorchProgramManager,
   type Programs,
 } from "sconce";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 import { both, stages } from "./records.js";
 
 let engine: Engine;

@@ -12,8 +12,8 @@ import {
   type TensorOf,
   type TestSuite,
 } from "sconce";
-import { failure, file } from "./failure.js";
-import { readCases } from "./reference.js";
+import { failure, file } from "../setup/failure.js";
+import { readCases } from "../setup/reference.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { createEngine, type Engine, type Programs } from "sconce";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 import { both, ramp, seen, stages } from "./records.js";
 
 let engine: Engine;

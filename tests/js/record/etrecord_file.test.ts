@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, test } from "node:test";
 import { createClient, createEngine, tensor, type Engine } from "sconce";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 import { both, names } from "./records.js";
-import { modelPath } from "./reference.js";
+import { modelPath } from "../setup/reference.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { createEngine, type Engine } from "sconce";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 import { both, stages } from "./records.js";
-import { readZip } from "./zip.js";
+import { readZip } from "../setup/zip.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));

@@ -4,16 +4,16 @@ import { afterEach, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { crc32, deflateRawSync } from "node:zlib";
 import { createClient, createEngine, type DebugHandleMap, type Engine } from "sconce";
-import { failure, file } from "./failure.js";
+import { failure, file } from "../setup/failure.js";
 import { names, stages } from "./records.js";
-import { readZip, writeZip, type Entry } from "./zip.js";
+import { readZip, writeZip, type Entry } from "../setup/zip.js";
 
 let engine: Engine;
 beforeEach(async () => (engine = await createEngine()));
 afterEach(() => engine.dispose());
 
 const official = (name: string): { path: string } => ({
-  path: fileURLToPath(new URL(`../../../tests/data/etrecord/${name}.etrecord`, import.meta.url)),
+  path: fileURLToPath(new URL(`../../../../tests/data/etrecord/${name}.etrecord`, import.meta.url)),
 });
 
 for (const [name, model, partitioner] of [

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { createEngine, type Engine, type Tensor } from "sconce";
-import { file } from "./failure.js";
+import { file } from "../setup/failure.js";
 import { ramp } from "./records.js";
 
 let engine: Engine;

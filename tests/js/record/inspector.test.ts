@@ -13,9 +13,15 @@ import {
   tensor,
   type Tensor,
 } from "sconce";
-import { dumpPath, filesOf, reportedOf, type ReportedEvent, type ReportedGap } from "./dumps.js";
-import { modelPath } from "./reference.js";
-import { edited } from "./zip.js";
+import {
+  dumpPath,
+  filesOf,
+  reportedOf,
+  type ReportedEvent,
+  type ReportedGap,
+} from "../setup/dumps.js";
+import { modelPath } from "../setup/reference.js";
+import { edited } from "../setup/zip.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createEngine, type Engine, type GapReport } from "sconce";
-import { dumpPath, filesOf, reportedOf, type ReportedGap } from "./dumps.js";
-import { readZip, writeZip, type Entry } from "./zip.js";
+import { dumpPath, filesOf, reportedOf, type ReportedGap } from "../setup/dumps.js";
+import { readZip, writeZip, type Entry } from "../setup/zip.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

@@ -11,7 +11,7 @@ import {
   type Inspector,
 } from "sconce";
 import { dumpOf } from "./dump_writer.js";
-import { filesOf } from "./dumps.js";
+import { filesOf } from "../setup/dumps.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

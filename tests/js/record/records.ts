@@ -1,7 +1,7 @@
 // Shared by the tests of records.
 import { tensor, type ETRecord, type Programs, type Tensor } from "sconce";
-import { file } from "./failure.js";
-import { readZip } from "./zip.js";
+import { file } from "../setup/failure.js";
+import { readZip } from "../setup/zip.js";
 
 /** Two methods. */
 export const both = (): Programs => ({

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
-export const cli = fileURLToPath(new URL("../../../dist/cli.js", import.meta.url));
+export const cli = fileURLToPath(new URL("../../../../dist/cli.js", import.meta.url));
 /** The folder of the command; it goes with the tests of the file that imports this. */
 export const folder = mkdtempSync(join(tmpdir(), "sconce-cli-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

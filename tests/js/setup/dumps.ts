@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { InspectorFiles } from "sconce";
 
 export const dumpPath = (name: string): string =>
-  fileURLToPath(new URL(`../../../tests/data/etdump/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../../tests/data/etdump/${name}`, import.meta.url));
 
 /** A profile, or with `debug` a run whose values were logged. */
 export function filesOf(name: string, kind: "profile" | "debug" = "profile"): InspectorFiles {

@@ -92,7 +92,7 @@ const TYPES: Record<string, string> = { ".js": "text/javascript", ".wasm": "appl
 
 /** The built library, for pages. */
 function serveLibrary(path: string, response: ServerResponse): void {
-  const file = new URL(`../../../dist/${path}`, import.meta.url);
+  const file = new URL(`../../../../dist/${path}`, import.meta.url);
   response.setHeader("content-type", TYPES[extname(path)] ?? "text/plain");
   if (existsSync(file)) response.end(readFileSync(file));
   else response.writeHead(404).end();

@@ -53,11 +53,11 @@ interface Reference {
 
 /** A file under tests. */
 export const testsPath = (name: string): string =>
-  fileURLToPath(new URL(`../../../tests/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../../tests/${name}`, import.meta.url));
 export const modelPath = (name: string): string =>
-  fileURLToPath(new URL(`../../../tests/models/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../../tests/models/${name}`, import.meta.url));
 export const samplePath = (name: string): string =>
-  fileURLToPath(new URL(`../../../models/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../../models/${name}`, import.meta.url));
 
 const ARRAYS: Partial<Record<DType, new (buffer: ArrayBuffer) => TensorData>> = {
   float32: Float32Array,

@@ -24,8 +24,8 @@ import {
   type Sink,
   type WritableFile,
 } from "sconce";
-import { modelPath, samplePath } from "./reference.js";
-import { rejected } from "./rejected.js";
+import { modelPath, samplePath } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
 
 const model = modelPath("mlp.pt2");
 let engine: Engine;

@@ -16,8 +16,8 @@ import {
   type ProgressListener,
   type Sink,
 } from "sconce";
-import { modelPath } from "./reference.js";
-import { linearOf } from "./zip.js";
+import { modelPath } from "../setup/reference.js";
+import { linearOf } from "../setup/zip.js";
 
 const mlp = { path: modelPath("mlp.pt2") };
 let engine: Engine;

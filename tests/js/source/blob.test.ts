@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { createEngine, tensor, type Engine, type Tensor } from "sconce";
-import { modelPath, samplePath } from "./reference.js";
-import { linearOf } from "./zip.js";
+import { modelPath, samplePath } from "../setup/reference.js";
+import { linearOf } from "../setup/zip.js";
 
 const global = globalThis as { FileReaderSync?: unknown };
 let engine: Engine;

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { after, before, test, type TestContext } from "node:test";
 import zlib, { deflateRawSync } from "node:zlib";
 import { createClient, createEngine, SconceError, SconcePanic, type Engine } from "sconce";
-import { modelPath } from "./reference.js";
-import { deflated, writeZip, type Entry } from "./zip.js";
+import { modelPath } from "../setup/reference.js";
+import { deflated, writeZip, type Entry } from "../setup/zip.js";
 
 let engine: Engine;
 before(async () => (engine = await createEngine()));

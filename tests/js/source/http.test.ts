@@ -14,9 +14,9 @@ import {
   type Engine,
   type Source,
 } from "sconce";
-import { startFileServer, type FileServer } from "./file_server.js";
-import { modelPath } from "./reference.js";
-import { rejected } from "./rejected.js";
+import { startFileServer, type FileServer } from "../setup/file_server.js";
+import { modelPath } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
 
 const bytes = new Uint8Array(readFileSync(modelPath("mlp.pt2")));
 let server: FileServer;

@@ -27,9 +27,9 @@ import {
   type Engine,
   type Source,
 } from "sconce";
-import { failure } from "./failure.js";
-import { difference, modelPath, readCases } from "./reference.js";
-import { rejected } from "./rejected.js";
+import { failure } from "../setup/failure.js";
+import { difference, modelPath, readCases } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
 
 const path = modelPath("mlp.pt2");
 const bytes = new Uint8Array(readFileSync(path));

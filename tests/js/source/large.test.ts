@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createEngine, type Engine, type RandomAccess, type Tensor } from "sconce";
-import { linearOf } from "./zip.js";
+import { linearOf } from "../setup/zip.js";
 
 let engine: Engine;
 before(async () => {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, beforeEach, test } from "node:test";
 import { createEngine, type Engine } from "sconce";
-import { failure } from "./failure.js";
-import { samplePath } from "./reference.js";
+import { failure } from "../setup/failure.js";
+import { samplePath } from "../setup/reference.js";
 
 const global = globalThis as { XMLHttpRequest?: unknown };
 const bytes = new Uint8Array(readFileSync(samplePath("face-rfb320.pt2")));

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { tensor, toNumbers, type DType } from "sconce";
 
-const path = fileURLToPath(new URL("../../../tests/data/floats/digests.json", import.meta.url));
+const path = fileURLToPath(new URL("../../../../tests/data/floats/digests.json", import.meta.url));
 const digests = JSON.parse(readFileSync(path, "utf8")) as Record<
   string,
   { decoded: string; encoded: string }

@@ -8,7 +8,9 @@ import { fileURLToPath } from "node:url";
 import { runInNewContext } from "node:vm";
 import { SconceError, tensor, type ImageInput, type ImageOptions, type TensorOf } from "sconce";
 
-const path = fileURLToPath(new URL("../../../tests/data/pictures/digests.json", import.meta.url));
+const path = fileURLToPath(
+  new URL("../../../../tests/data/pictures/digests.json", import.meta.url),
+);
 const digests = JSON.parse(readFileSync(path, "utf8")) as {
   normalized: string;
   cases: {

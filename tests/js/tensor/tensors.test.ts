@@ -18,8 +18,8 @@ import {
   type Tensor,
   type TensorOf,
 } from "sconce";
-import { failure } from "./failure.js";
-import { modelPath } from "./reference.js";
+import { failure } from "../setup/failure.js";
+import { modelPath } from "../setup/reference.js";
 
 /** The constructor that hosts with Float16Array have. */
 const Half = (globalThis as { Float16Array?: new (list: number[]) => InputTensor["data"] })

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { createClient, createEngine, SconceError, type Client } from "sconce";
-import { modelPath, readCases, samplePath } from "./reference.js";
+import { modelPath, readCases, samplePath } from "../setup/reference.js";
 
 const mlp = { path: modelPath("mlp.pt2") };
 const { inputs } = readCases("mlp")[0]!;

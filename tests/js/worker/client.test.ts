@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { createClient, createEngine, SconceError, SconcePanic, type Client } from "sconce";
-import { difference, modelPath, readCases, samplePath } from "./reference.js";
+import { difference, modelPath, readCases, samplePath } from "../setup/reference.js";
 
 let client: Client;
 before(async () => (client = await createClient()));

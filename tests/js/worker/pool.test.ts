@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 import { Worker } from "node:worker_threads";
 import { createPool, SconceError, SconcePanic, type Pool, type PooledClient } from "sconce";
 import type { PoolOptions } from "sconce";
-import { difference, modelPath, readCases, samplePath } from "./reference.js";
+import { difference, modelPath, readCases, samplePath } from "../setup/reference.js";
 
 const MLP: Uint8Array = readFileSync(modelPath("mlp.pt2"));
 const FACE: Uint8Array = readFileSync(samplePath("face-rfb320.pt2"));
@@ -207,7 +207,7 @@ test("a call that a request leaves behind is cancelled at its end", async (t) =>
 });
 
 test("each worker is prepared once", async (t) => {
-  const url = new URL("./demo_backend.js", import.meta.url).href;
+  const url = new URL("../setup/demo_backend.js", import.meta.url).href;
   let times = 0;
   const prepare = (client: PooledClient): Promise<string> => {
     times++;

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { ErrorJson, PoolStats } from "sconce";
-import { modelPath } from "./reference.js";
+import { modelPath } from "../setup/reference.js";
 
-const example = fileURLToPath(new URL("../../../examples/server.mjs", import.meta.url));
+const example = fileURLToPath(new URL("../../../../examples/server.mjs", import.meta.url));
 const mlp = readFileSync(modelPath("mlp.pt2"));
 let server: ChildProcess;
 let url = "";

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { createClient, tensor } from "sconce";
-import { withBoth } from "./both.js";
-import { modelPath } from "./reference.js";
-import { rejected } from "./rejected.js";
+import { withBoth } from "../setup/both.js";
+import { modelPath } from "../setup/reference.js";
+import { rejected } from "../setup/rejected.js";
 
 const { engine, client } = await withBoth();
 const bytes = new Uint8Array(readFileSync(modelPath("mlp.pt2")));

@@ -3,7 +3,7 @@
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Backend } from "sconce";
-import demo, { type State } from "./demo_backend.js";
+import demo, { type State } from "../setup/demo_backend.js";
 
 const folder = new URL(import.meta.url).searchParams.get("folder")!;
 const flag = new Int32Array(new SharedArrayBuffer(4));
