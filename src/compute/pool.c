@@ -133,8 +133,10 @@ static void run(const sc_pooling *p, pixel_fn pixel, int64_t from, int64_t to) {
     }
 }
 
-void sc_pooling_max(const sc_pooling *p, int64_t from, int64_t to) {
+void sc_pooling_max(void *pool, int64_t from, int64_t to, uint32_t thread) {
+    const sc_pooling *p = pool;
     sc_pooling bounded = *p;
+    (void)thread;
     if (p->dtype == SC_DTYPE_F32) {
         run(p, max_float, from, to);
         return;
@@ -145,6 +147,8 @@ void sc_pooling_max(const sc_pooling *p, int64_t from, int64_t to) {
     run(&bounded, p->dtype == SC_DTYPE_U8 ? max_uint8_t : max_int8_t, from, to);
 }
 
-void sc_pooling_average(const sc_pooling *p, int64_t from, int64_t to) {
+void sc_pooling_average(void *pool, int64_t from, int64_t to, uint32_t thread) {
+    const sc_pooling *p = pool;
+    (void)thread;
     run(p, p->dtype == SC_DTYPE_F32 ? average_float : average_bytes, from, to);
 }

@@ -5,6 +5,7 @@
 #ifndef SC_POOL_H
 #define SC_POOL_H
 
+#include "base/parallel.h"
 #include "compute/finish.h"
 #include "core/dtype.h"
 
@@ -27,10 +28,11 @@ typedef struct sc_pooling {
     sc_finish finish;
 } sc_pooling;
 
-// Computes rows of the results, which do not depend on one another: ranges may run in any order.
+// Each computes rows of the results, which do not depend on one another: ranges may run in any
+// order.
 int64_t sc_pooling_tiles(const sc_pooling *pool);
 // A NaN in a window is its maximum. Windows of padding alone give the lowest number.
-void sc_pooling_max(const sc_pooling *pool, int64_t from, int64_t to);
-void sc_pooling_average(const sc_pooling *pool, int64_t from, int64_t to);
+sc_parallel_fn sc_pooling_max;
+sc_parallel_fn sc_pooling_average;
 
 #endif

@@ -1,7 +1,7 @@
 // In wasm: -O3
 // Planes with dense rows, the usual layout, go one row of the result at a time. Others go one pixel
 // at a time: a block of its channels if these are adjacent, else one channel.
-#include "compute/pool_float.h"
+#include "compute/pool_nd.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,13 +10,15 @@ enum { LANES = 64 };  // channels or columns at once
 
 // --- Pixels --------------------------------------------------------------------------------------
 
-// The channels of a pixel: their first element in the input and the result, and their number.
+// The channels of a pixel: their first element in the input and the results, and their number.
 typedef struct pixel {
     const float *in;
-    int64_t to, count;
+    float *out;
+    int64_t *indices;  // NULL for averages
+    int64_t count;
 } pixel;
 
-static void average_pixel(const sc_float_pooling *p, const sc_pool_window *w, const pixel *at) {
+static void average_pixel(const sc_nd_pooling *p, const sc_pool_window *w, const pixel *at) {
     double sum[LANES] = {0};
     for (int64_t i = 0, x = w->first[0]; i < w->count[0]; i++, x += w->step[0]) {
         for (int64_t j = 0, y = w->first[1]; j < w->count[1]; j++, y += w->step[1]) {
@@ -27,11 +29,10 @@ static void average_pixel(const sc_float_pooling *p, const sc_pool_window *w, co
         }
     }
     const double divisor = sc_pool_divisor(&p->windows, w);
-    for (int64_t c = 0; c < at->count; c++)
-        p->output[at->to + c * p->out_channel] = (float)(sum[c] / divisor);
+    for (int64_t c = 0; c < at->count; c++) at->out[c * p->out_channel] = (float)(sum[c] / divisor);
 }
 
-static void max_pixel(const sc_float_pooling *p, const sc_pool_window *w, const pixel *at) {
+static void max_pixel(const sc_nd_pooling *p, const sc_pool_window *w, const pixel *at) {
     const sc_pool_windows *windows = &p->windows;
     float best[LANES];
     int32_t index[LANES];
@@ -54,22 +55,22 @@ static void max_pixel(const sc_float_pooling *p, const sc_pool_window *w, const 
         }
     }
     for (int64_t c = 0; c < at->count; c++) {
-        p->output[at->to + c * p->out_channel] = best[c];
-        p->indices[at->to + c * p->out_channel] = index[c];
+        at->out[c * p->out_channel] = best[c];
+        at->indices[c * p->out_channel] = index[c];
     }
 }
 
-static void run_pixels(const sc_float_pooling *p, int64_t in, int64_t out, int64_t count) {
+static void run_pixels(const sc_nd_pooling *p, int64_t in, int64_t out, int64_t count) {
     const sc_pool_axis *a = p->windows.axes;
     int64_t at[SC_POOL_AXES];
     for (at[0] = 0; at[0] < a[0].out; at[0]++) {
         for (at[1] = 0; at[1] < a[1].out; at[1]++) {
             for (at[2] = 0; at[2] < a[2].out; at[2]++) {
                 const sc_pool_window w = sc_pool_window_at(&p->windows, at, SC_POOL_AXES);
-                const pixel to = {p->input + in,
-                                  out + at[0] * a[0].out_stride + at[1] * a[1].out_stride +
-                                      at[2] * a[2].out_stride,
-                                  count};
+                const int64_t place = out + at[0] * a[0].out_stride + at[1] * a[1].out_stride +
+                                      at[2] * a[2].out_stride;
+                const pixel to = {(const float *)p->input + in, (float *)p->output + place,
+                                  p->indices ? p->indices + place : NULL, count};
                 (p->indices ? max_pixel : average_pixel)(p, &w, &to);
             }
         }
@@ -112,7 +113,7 @@ static inline void add_maxima(row_lanes *lanes, const float *from, int64_t low, 
 }
 
 // Applies one tap of the window to output columns [x, x + n), where the input column exists.
-static void add_tap(const sc_float_pooling *p, row_lanes *lanes, const float *row, int64_t tap,
+static void add_tap(const sc_nd_pooling *p, row_lanes *lanes, const float *row, int64_t tap,
                     int64_t x, int64_t n, int64_t base) {
     const sc_pool_axis *a = &p->windows.axes[2];
     int64_t shift = tap * a->dilation - a->pad, step = a->step;
@@ -136,7 +137,7 @@ static void add_tap(const sc_float_pooling *p, row_lanes *lanes, const float *ro
 }
 
 // The divisor of that column's window.
-static double divisor_at(const sc_float_pooling *p, const sc_pool_window *w, int64_t x) {
+static double divisor_at(const sc_nd_pooling *p, const sc_pool_window *w, int64_t x) {
     sc_pool_window whole = *w;
     int64_t padded;
     sc_pool_axis_window(&p->windows, 2, x, &whole.first[2], &whole.count[2], &padded);
@@ -145,8 +146,8 @@ static double divisor_at(const sc_float_pooling *p, const sc_pool_window *w, int
 }
 
 // Windows that lie entirely in the row have one divisor.
-static void finish_averages(const sc_float_pooling *p, const row_lanes *lanes,
-                            const sc_pool_window *w, int64_t x, int64_t n, float *out) {
+static void finish_averages(const sc_nd_pooling *p, const row_lanes *lanes, const sc_pool_window *w,
+                            int64_t x, int64_t n, float *out) {
     const sc_pool_axis *a = &p->windows.axes[2];
     const int64_t reach = (a->kernel - 1) * a->dilation - a->pad, room = a->in - 1 - reach;
     const int64_t low = sc_max_i64((a->pad + a->step - 1) / a->step - x, 0);
@@ -157,9 +158,9 @@ static void finish_averages(const sc_float_pooling *p, const row_lanes *lanes,
         if (i < low || i >= high) out[i] = (float)(lanes->sum[i] / divisor_at(p, w, x + i));
 }
 
-static void finish_row(const sc_float_pooling *p, const row_lanes *lanes, const sc_pool_window *w,
+static void finish_row(const sc_nd_pooling *p, const row_lanes *lanes, const sc_pool_window *w,
                        int64_t x, int64_t n, int64_t out_offset) {
-    float *out = p->output + out_offset;
+    float *out = (float *)p->output + out_offset;
     if (!p->indices) {
         finish_averages(p, lanes, w, x, n, out);
         return;
@@ -169,7 +170,7 @@ static void finish_row(const sc_float_pooling *p, const row_lanes *lanes, const 
     for (int64_t i = 0; i < n; i++) indices[i] = lanes->index[i];
 }
 
-static void start_row(const sc_float_pooling *p, row_lanes *lanes, int64_t start, int64_t x,
+static void start_row(const sc_nd_pooling *p, row_lanes *lanes, int64_t start, int64_t x,
                       int64_t n) {
     const sc_pool_axis *a = &p->windows.axes[2];
     if (!p->indices) {
@@ -183,7 +184,7 @@ static void start_row(const sc_float_pooling *p, row_lanes *lanes, int64_t start
 }
 
 // `w` holds the first two axes; its `padded` is their product.
-static void pool_row(const sc_float_pooling *p, const sc_pool_window *w, int64_t in_offset,
+static void pool_row(const sc_nd_pooling *p, const sc_pool_window *w, int64_t in_offset,
                      int64_t out_offset) {
     const sc_pool_axis *a = p->windows.axes;
     for (int64_t x = 0; x < a[2].out; x += LANES) {
@@ -192,7 +193,8 @@ static void pool_row(const sc_float_pooling *p, const sc_pool_window *w, int64_t
         start_row(p, &lanes, (w->first[0] * a[1].in + w->first[1]) * a[2].in, x, n);
         for (int64_t i = 0, d = w->first[0]; i < w->count[0]; i++, d += w->step[0]) {
             for (int64_t j = 0, y = w->first[1]; j < w->count[1]; j++, y += w->step[1]) {
-                const float *row = p->input + in_offset + sc_pool_offset(&p->windows, d, y, 0);
+                const float *row =
+                    (const float *)p->input + in_offset + sc_pool_offset(&p->windows, d, y, 0);
                 for (int64_t tap = 0; tap < a[2].kernel; tap++)
                     add_tap(p, &lanes, row, tap, x, n, (d * a[1].in + y) * a[2].in);
             }
@@ -202,12 +204,12 @@ static void pool_row(const sc_float_pooling *p, const sc_pool_window *w, int64_t
 }
 
 // Windows along the row are processed one tap at a time, so they must have one step.
-static bool has_rows(const sc_float_pooling *p) {
+static bool has_rows(const sc_nd_pooling *p) {
     const sc_pool_axis *a = p->windows.axes;
     return !p->windows.is_adaptive && a[2].in_stride == 1 && a[2].out_stride == 1;
 }
 
-static void run_rows(const sc_float_pooling *p, int64_t in, int64_t out) {
+static void run_rows(const sc_nd_pooling *p, int64_t in, int64_t out) {
     const sc_pool_axis *a = p->windows.axes;
     int64_t at[SC_POOL_AXES] = {0};
     for (at[0] = 0; at[0] < a[0].out; at[0]++) {
@@ -221,26 +223,21 @@ static void run_rows(const sc_float_pooling *p, int64_t in, int64_t out) {
 // --- Run -----------------------------------------------------------------------------------------
 
 // Channels in a tile.
-static int64_t tile_size(const sc_float_pooling *p) {
+static int64_t tile_size(const sc_nd_pooling *p) {
     return !has_rows(p) && p->in_channel == 1 ? LANES : 1;
 }
 
-static int64_t tiles_of_image(const sc_float_pooling *p) {
+int64_t sc_float_pooling_tiles(const sc_nd_pooling *p) { return sc_pool_tiles_of(p, tile_size(p)); }
+
+void sc_float_pooling_run(void *pooling, int64_t from, int64_t to, uint32_t thread) {
+    const sc_nd_pooling *p = pooling;
     const int64_t size = tile_size(p);
-    return (p->channels + size - 1) / size;
-}
-
-int64_t sc_float_pooling_tiles(const sc_float_pooling *p) { return p->images * tiles_of_image(p); }
-
-void sc_float_pooling_run(const sc_float_pooling *p, int64_t from, int64_t to) {
-    const int64_t size = tile_size(p), of_image = tiles_of_image(p);
+    (void)thread;
     for (int64_t tile = from; tile < to; tile++) {
-        const int64_t image = tile / of_image, channel = tile % of_image * size;
-        const int64_t in = image * p->in_image + channel * p->in_channel;
-        const int64_t out = image * p->out_image + channel * p->out_channel;
+        const sc_pool_tile at = sc_pool_tile_at(p, size, tile);
         if (has_rows(p))
-            run_rows(p, in, out);
+            run_rows(p, at.in, at.out);
         else
-            run_pixels(p, in, out, sc_min_i64(size, p->channels - channel));
+            run_pixels(p, at.in, at.out, at.channels);
     }
 }

@@ -1,7 +1,7 @@
 // In wasm: -O3
 // One position of the result at a time, for a block of channels if these are adjacent, else for one
 // channel.
-#include "compute/pool_wide.h"
+#include "compute/pool_nd.h"
 
 #include <math.h>
 
@@ -16,11 +16,11 @@ typedef struct lanes {
     int64_t index[LANES];
 } lanes;
 
-static void *numbers(const sc_wide_pooling *p, lanes *l) {
+static void *numbers(const sc_nd_pooling *p, lanes *l) {
     return p->is_real ? (void *)l->real : (void *)l->integer;
 }
 
-static void start(const sc_wide_pooling *p, lanes *l, int64_t n, int64_t first_index) {
+static void start(const sc_nd_pooling *p, lanes *l, int64_t n, int64_t first_index) {
     for (int64_t c = 0; c < n; c++) {
         l->real[c] = p->indices ? -INFINITY : 0.0;
         l->integer[c] = p->indices ? INT64_MIN : 0;
@@ -28,7 +28,7 @@ static void start(const sc_wide_pooling *p, lanes *l, int64_t n, int64_t first_i
     }
 }
 
-static void add(const sc_wide_pooling *p, lanes *l, const char *from, int64_t n, int64_t index) {
+static void add(const sc_nd_pooling *p, lanes *l, const char *from, int64_t n, int64_t index) {
     lanes x;
     p->load(numbers(p, &x), from, p->in_channel, n);
     for (int64_t c = 0; c < n; c++) {
@@ -50,7 +50,7 @@ static void add(const sc_wide_pooling *p, lanes *l, const char *from, int64_t n,
     }
 }
 
-static void finish(const sc_wide_pooling *p, lanes *l, const sc_pool_window *w, int64_t n,
+static void finish(const sc_nd_pooling *p, lanes *l, const sc_pool_window *w, int64_t n,
                    int64_t out) {
     const double divisor = p->indices ? 1.0 : sc_pool_divisor(&p->windows, w);
     for (int64_t c = 0; c < n && !p->indices; c++) {
@@ -63,7 +63,7 @@ static void finish(const sc_wide_pooling *p, lanes *l, const sc_pool_window *w, 
 }
 
 // `n` channels of the result's position `at`.
-static void pool_position(const sc_wide_pooling *p, const int64_t *at, int64_t in, int64_t out,
+static void pool_position(const sc_nd_pooling *p, const int64_t *at, int64_t in, int64_t out,
                           int64_t n) {
     const sc_pool_windows *windows = &p->windows;
     const sc_pool_window w = sc_pool_window_at(windows, at, AXES);
@@ -79,7 +79,7 @@ static void pool_position(const sc_wide_pooling *p, const int64_t *at, int64_t i
     finish(p, &l, &w, n, out);
 }
 
-static void pool_channels(const sc_wide_pooling *p, int64_t in, int64_t out, int64_t n) {
+static void pool_channels(const sc_nd_pooling *p, int64_t in, int64_t out, int64_t n) {
     const sc_pool_axis *a = p->windows.axes;
     int64_t at[AXES];
     for (at[0] = 0; at[0] < a[0].out; at[0]++)
@@ -91,21 +91,15 @@ static void pool_channels(const sc_wide_pooling *p, int64_t in, int64_t out, int
                               n);
 }
 
-static int64_t block_of(const sc_wide_pooling *p) { return p->in_channel == 1 ? LANES : 1; }
+static int64_t tile_size(const sc_nd_pooling *p) { return p->in_channel == 1 ? LANES : 1; }
 
-static int64_t blocks_of(const sc_wide_pooling *p) {
-    const int64_t block = block_of(p);
-    return (p->channels + block - 1) / block;
-}
+int64_t sc_wide_pooling_tiles(const sc_nd_pooling *p) { return sc_pool_tiles_of(p, tile_size(p)); }
 
-int64_t sc_wide_pooling_tiles(const sc_wide_pooling *p) { return p->images * blocks_of(p); }
-
-void sc_wide_pooling_run(const sc_wide_pooling *p, int64_t from, int64_t to) {
-    const int64_t block = block_of(p), blocks = blocks_of(p);
+void sc_wide_pooling_run(void *pooling, int64_t from, int64_t to, uint32_t thread) {
+    const sc_nd_pooling *p = pooling;
+    (void)thread;
     for (int64_t tile = from; tile < to; tile++) {
-        const int64_t image = tile / blocks, c = tile % blocks * block;
-        pool_channels(p, image * p->in_image + c * p->in_channel,
-                      image * p->out_image + c * p->out_channel,
-                      sc_min_i64(block, p->channels - c));
+        const sc_pool_tile at = sc_pool_tile_at(p, tile_size(p), tile);
+        pool_channels(p, at.in, at.out, at.channels);
     }
 }

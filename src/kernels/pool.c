@@ -1,15 +1,13 @@
 // Max and average pooling over one to three spatial dims, with fixed or adaptive windows, in any
 // layout: reads the arguments, and picks the loops for f32 or those for other dtypes.
-#include "base/parallel.h"
-#include "compute/pool_float.h"
-#include "compute/pool_wide.h"
+#include "compute/pool_nd.h"
 #include "kernels/iter.h"
 
 #define AXES SC_POOL_AXES
 
 typedef struct pool {
     const sc_tensor *in, *out, *indices;  // indices NULL for averages
-    sc_float_pooling of;                  // with pointers to floats, where these are floats
+    sc_nd_pooling of;
 } pool;
 
 // Elements that windows read for a tile, at most.
@@ -22,40 +20,20 @@ static double reads_of(const pool *p, int64_t tiles) {
     return reads;
 }
 
-static void wide_part(void *work, int64_t from, int64_t to, uint32_t thread) {
-    (void)thread;
-    sc_wide_pooling_run(work, from, to);
-}
-
-static void float_part(void *work, int64_t from, int64_t to, uint32_t thread) {
-    (void)thread;
-    sc_float_pooling_run(work, from, to);
-}
-
 // --- Run -----------------------------------------------------------------------------------------
 
-static sc_status run_wide(const sc_kernel_call *call, const pool *p) {
-    const sc_float_pooling *of = &p->of;
+static sc_status run_wide(const sc_kernel_call *call, pool *p) {
     const sc_class from = sc_class_of(p->in->dtype);
     const bool is_real = from == SC_CLASS_F32 || from == SC_CLASS_F64;
     const sc_class class_ = is_real ? SC_CLASS_F64 : SC_CLASS_I64;
-    sc_wide_pooling wide = {.windows = of->windows,
-                            .images = of->images,
-                            .channels = of->channels,
-                            .in_image = of->in_image,
-                            .in_channel = of->in_channel,
-                            .out_image = of->out_image,
-                            .out_channel = of->out_channel,
-                            .input = p->in->data,
-                            .output = p->out->data,
-                            .indices = p->indices ? p->indices->data : NULL,
-                            .element_size = sc_dtype_bytes((sc_dtype)p->in->dtype),
-                            .is_real = is_real,
-                            .load = sc_loader(class_, p->in->dtype),
-                            .store = sc_storer(class_, p->out->dtype)};
-    if (!wide.load || !wide.store || p->in->dtype == SC_DTYPE_BOOL) return sc_call_no_kernel(call);
-    const int64_t tiles = sc_wide_pooling_tiles(&wide);
-    sc_parallel_rows(tiles, SC_COST_FUNCTION * reads_of(p, tiles), wide_part, &wide);
+    p->of.element_size = sc_dtype_bytes((sc_dtype)p->in->dtype);
+    p->of.is_real = is_real;
+    p->of.load = sc_loader(class_, p->in->dtype);
+    p->of.store = sc_storer(class_, p->out->dtype);
+    if (!p->of.load || !p->of.store || p->in->dtype == SC_DTYPE_BOOL)
+        return sc_call_no_kernel(call);
+    const int64_t tiles = sc_wide_pooling_tiles(&p->of);
+    sc_parallel_rows(tiles, SC_COST_FUNCTION * reads_of(p, tiles), sc_wide_pooling_run, &p->of);
     return SC_OK;
 }
 
@@ -63,11 +41,8 @@ static sc_status run_floats(const sc_kernel_call *call, pool *p) {
     const sc_pool_axis *a = p->of.windows.axes;
     if (a[0].in * a[1].in > INT32_MAX / 2 / sc_max_i64(a[2].in, 1))
         return sc_call_fail(call, SC_ERR_LIMIT, "takes at most 2^30 positions of a channel");
-    p->of.input = p->in->data;
-    p->of.output = p->out->data;
-    p->of.indices = p->indices ? p->indices->data : NULL;
     const int64_t tiles = sc_float_pooling_tiles(&p->of);
-    sc_parallel_rows(tiles, SC_COST_SUM * reads_of(p, tiles), float_part, &p->of);
+    sc_parallel_rows(tiles, SC_COST_SUM * reads_of(p, tiles), sc_float_pooling_run, &p->of);
     return SC_OK;
 }
 
@@ -75,6 +50,9 @@ static sc_status run_pool(const sc_kernel_call *call, pool *p) {
     if (p->in->dtype != p->out->dtype || (p->indices && p->indices->dtype != SC_DTYPE_I64))
         return sc_call_no_kernel(call);
     if (p->out->numel == 0) return SC_OK;
+    p->of.input = p->in->data;
+    p->of.output = p->out->data;
+    p->of.indices = p->indices ? p->indices->data : NULL;
     return p->in->dtype == SC_DTYPE_F32 ? run_floats(call, p) : run_wide(call, p);
 }
 

@@ -1,6 +1,6 @@
 // Pooling of floats against windows written out, along one to three axes, in both layouts and in
 // ranges of tiles.
-#include "compute/pool_float.h"
+#include "compute/pool_nd.h"
 
 #include <math.h>
 
@@ -13,7 +13,7 @@ typedef struct found {
 } found;
 
 // The positions that the result's position `at` covers, one by one.
-static found window_of(const sc_float_pooling *p, const float *in, const int64_t *at) {
+static found window_of(const sc_nd_pooling *p, const float *in, const int64_t *at) {
     const sc_pool_axis *a = p->windows.axes;
     found f = {.most = -INFINITY, .index = -1};
     int64_t from[3], to[3], step[3];
@@ -44,9 +44,10 @@ static found window_of(const sc_float_pooling *p, const float *in, const int64_t
     return f;
 }
 
-static void check_at(const sc_float_pooling *p, int64_t image, int64_t channel, const int64_t *at) {
+static void check_at(const sc_nd_pooling *p, int64_t image, int64_t channel, const int64_t *at) {
     const sc_pool_axis *a = p->windows.axes;
-    const float *in = p->input + image * p->in_image + channel * p->in_channel;
+    const float *output = p->output;
+    const float *in = (const float *)p->input + image * p->in_image + channel * p->in_channel;
     const int64_t to = image * p->out_image + channel * p->out_channel + at[0] * a[0].out_stride +
                        at[1] * a[1].out_stride + at[2] * a[2].out_stride;
     const found f = window_of(p, in, at);
@@ -56,8 +57,7 @@ static void check_at(const sc_float_pooling *p, int64_t image, int64_t channel, 
     const float expected = p->indices ? (float)f.most : (float)(f.sum / divisor);
     if (f.count == 0)
         return;  // padding is at most half a kernel, so that PyTorch has no such window
-    if (p->output[to] != expected)
-        FAIL("%g instead of %g", (double)p->output[to], (double)expected);
+    if (output[to] != expected) FAIL("%g instead of %g", (double)output[to], (double)expected);
     if (p->indices && p->indices[to] != f.index)
         FAIL("index %lld instead of %lld", (long long)p->indices[to], (long long)f.index);
 }
@@ -75,7 +75,7 @@ static bool pick_axis(sc_pool_axis *a, bool is_adaptive, bool is_missing) {
     return is_adaptive || room >= 0;
 }
 
-static void set_strides(sc_float_pooling *p, bool is_last) {
+static void set_strides(sc_nd_pooling *p, bool is_last) {
     sc_pool_axis *a = p->windows.axes;
     int64_t in = is_last ? p->channels : 1, out = in;
     for (int d = 2; d >= 0; d--) {
@@ -90,10 +90,10 @@ static void set_strides(sc_float_pooling *p, bool is_last) {
     p->out_image = is_last ? out : out * p->channels;
 }
 
-static bool pick_pooling(sc_float_pooling *p) {
+static bool pick_pooling(sc_nd_pooling *p) {
     const bool is_adaptive = !rows_pick(0, 3);
     const int64_t missing = rows_pick(0, 2);
-    *p = (sc_float_pooling){.images = rows_pick(1, 2), .channels = rows_pick(1, 3)};
+    *p = (sc_nd_pooling){.images = rows_pick(1, 2), .channels = rows_pick(1, 3)};
     if (!rows_pick(0, 3)) p->channels = rows_pick(60, 140);
     p->windows.is_adaptive = is_adaptive;
     p->windows.counts_pad = rows_pick(0, 1);
@@ -108,7 +108,7 @@ static bool pick_pooling(sc_float_pooling *p) {
     return true;
 }
 
-static void check_all(const sc_float_pooling *p) {
+static void check_all(const sc_nd_pooling *p) {
     const sc_pool_axis *a = p->windows.axes;
     int64_t at[3];
     for (int64_t n = 0; n < p->images; n++)
@@ -121,12 +121,12 @@ static void check_all(const sc_float_pooling *p) {
 TEST(pool_float_windows) {
     uint32_t ran = 0;
     for (uint32_t seed = 1; seed < 600; seed++) {
-        sc_float_pooling p;
+        sc_nd_pooling p;
         rows_random = seed;
         if (!pick_pooling(&p)) continue;
         const int64_t tiles = sc_float_pooling_tiles(&p), half = rows_pick(0, tiles);
-        sc_float_pooling_run(&p, half, tiles);
-        sc_float_pooling_run(&p, 0, half);
+        sc_float_pooling_run(&p, half, tiles, 0);
+        sc_float_pooling_run(&p, 0, half, 0);
         check_all(&p);
         ran++;
     }

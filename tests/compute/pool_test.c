@@ -112,8 +112,8 @@ TEST(pool_windows) {
         const bool max = rows_pick(0, 1);
         const int64_t tiles = sc_pooling_tiles(&p), half = rows_pick(0, tiles);
         p.output = test_alloc((size_t)(p.batch * p.out_step[0]) * sizeof(float));
-        (max ? sc_pooling_max : sc_pooling_average)(&p, half, tiles);
-        (max ? sc_pooling_max : sc_pooling_average)(&p, 0, half);
+        (max ? sc_pooling_max : sc_pooling_average)(&p, half, tiles, 0);
+        (max ? sc_pooling_max : sc_pooling_average)(&p, 0, half, 0);
         check_results(&p, max);
     }
 }
@@ -134,6 +134,6 @@ TEST(pool_nan) {
                     .input = x,
                     .output = y,
                     .finish = {.clamps = true, .low = 0, .high = 6}};
-    sc_pooling_max(&p, 0, 1);
+    sc_pooling_max(&p, 0, 1, 0);
     CHECK(isnan(y[0]));
 }

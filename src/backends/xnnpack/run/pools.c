@@ -59,16 +59,6 @@ static sc_status prepare_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
     return SC_OK;
 }
 
-static void average_part(void *work, int64_t from, int64_t to, uint32_t thread) {
-    (void)thread;
-    sc_pooling_average(work, from, to);
-}
-
-static void max_part(void *work, int64_t from, int64_t to, uint32_t thread) {
-    (void)thread;
-    sc_pooling_max(work, from, to);
-}
-
 static sc_status run_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_xnn_operand *in = s->in[0], *out = s->out[0];
     const bool is_half = sc_xnn_is_half(out);
@@ -82,7 +72,7 @@ static sc_status run_pool(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_pooling *p = &s->pool;
     const double reads = (double)(p->out[1] * p->channels) * (double)(p->kernel[0] * p->kernel[1]);
     sc_parallel_rows(sc_pooling_tiles(p), SC_COST_SUM * reads,
-                     is_average(s) ? average_part : max_part, &s->pool);
+                     is_average(s) ? sc_pooling_average : sc_pooling_max, &s->pool);
     if (is_half)
         sc_storer(SC_CLASS_F32, out->tensor.dtype)(out->tensor.data, 1, s->pool.output,
                                                    out->tensor.numel);
