@@ -1,7 +1,8 @@
 // A pass, sc_pass_<name>, rewrites one method in place. The table (passes.def) gives the order and,
 // for each pass, the facts that it needs, makes and breaks. A method carries its facts
 // (sc_method.facts). pipeline.c checks and updates them, and it times, verifies and cancels passes.
-// Prefixes: sc_pass_ is one pass, sc_pipeline_ the running of several.
+// Prefixes: sc_pass_ is one pass, sc_pipeline_ the running of several, sc_facts_ what is true of a
+// method.
 #ifndef SC_PASS_H
 #define SC_PASS_H
 
@@ -61,5 +62,9 @@ sc_status sc_pipeline_run(sc_ctx *ctx, sc_pipeline *pipeline, sc_program *progra
 // lacks a fact that the pass needs: SC_ERR_STATE, which names the pass to run first.
 sc_status sc_pipeline_pass(sc_ctx *ctx, sc_pipeline *pipeline, const sc_pass *pass,
                            sc_method *method);
+
+// Clears those of `facts`, a sum of sc_fact, that a node of the method contradicts. SPECS is not
+// checked.
+sc_status sc_facts_find(sc_ctx *ctx, const sc_method *method, uint32_t *facts);
 
 #endif

@@ -37,18 +37,6 @@ static sc_status run_edge_passes(sc_edit *edit, sc_method *method) {
     return SC_OK;
 }
 
-// Clears the facts that a node contradicts.
-static sc_status find_facts(sc_ctx *ctx, sc_graph *graph, void *user) {
-    uint32_t *facts = user;
-    (void)ctx;
-    for (const sc_node *node = graph->first; node; node = node->next) {
-        if (!sc_node_is_used(node) && !sc_node_has_effect(node))
-            *facts &= ~(uint32_t)SC_FACT_NO_DEAD;
-        if (!node->meta.debug_handle) *facts &= ~(uint32_t)SC_FACT_HANDLES;
-    }
-    return SC_OK;
-}
-
 // Nodes that kept their results when an input got another dtype must take it by now.
 static sc_status infer_doubtful(sc_edit *edit) {
     for (uint32_t i = 0; i < edit->doubtful.count; i++) {
@@ -74,7 +62,7 @@ sc_status sc_edit_check(sc_edit *edit) {
         SC_TRY(run_edge_passes(edit, edit->method));
     }
     SC_TRY(sc_edit_check_results(edit));
-    SC_TRY(sc_graphs_visit(ctx, edit->method->graph, find_facts, &edit->unknown));
+    SC_TRY(sc_facts_find(ctx, edit->method, &edit->unknown));
     edit->method->facts |= edit->unknown;
     edit->unknown = 0;
     return sc_verify(ctx, edit->program);
