@@ -3,19 +3,16 @@
 // wrong result with no trace. Which options calls take stands in call/protocol.ts.
 import { SconceError } from "./errors.js";
 import { oneOf } from "./nearest.js";
-import { tagOf } from "./tags.js";
+import { isObject, tagOf } from "./tags.js";
 import type { OwnPartitioner } from "../types/backend.js";
+
+export { isObject };
 
 /** A kind of value: a test, and the words for it. */
 export interface Kind {
   /** The accepted values, as the end of "must be" and of "Pass". */
   readonly accepts: string;
   readonly test: (value: unknown) => boolean;
-}
-
-/** True for an object of any class. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 /** The words for text that UTF-8 can hold. */

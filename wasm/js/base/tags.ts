@@ -5,7 +5,9 @@
 export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice("[object ".length, -1);
 
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+/** True for an object of any class. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
 
 /** Is the value a Uint8Array of any realm, Node's Buffer too? */
 export const isBytes = (value: unknown): value is Uint8Array => tagOf(value) === "Uint8Array";
@@ -21,7 +23,7 @@ export const isBlob = (value: unknown): value is Blob =>
 /** Is the value a URL object of any realm, or what a bundler puts in its place? */
 export const isUrl = (value: unknown): value is URL =>
   tagOf(value) === "URL" ||
-  (isObject(value) && typeof (value as URL).href === "string" && "searchParams" in value);
+  (isObject(value) && typeof value["href"] === "string" && "searchParams" in value);
 
 /** Is the value a Response of any realm? */
 export const isResponse = (value: unknown): value is Response => tagOf(value) === "Response";
