@@ -10,6 +10,7 @@ import {
   type Value,
 } from "sconce";
 import { failure, file } from "../setup/failure.js";
+import { measured } from "../setup/memory.js";
 import { difference, modelPath, readCases } from "../setup/reference.js";
 
 let engine: Engine;
@@ -230,4 +231,22 @@ test("a report has the stages and warnings of its own program only", () => {
   );
   other.dispose();
   edge.dispose();
+});
+
+test("a failed toExecutorch() frees what its passes made", async (t) => {
+  const [engine, heapBytes] = await measured(t);
+  const edge = engine.toEdge(file("tinyformer"));
+  const fail = (rounds: number): void => {
+    for (let i = 0; i < rounds; i++)
+      assert.throws(
+        () =>
+          edge.toExecutorch({ passes: ["noops"], memoryPlanning: () => assert.fail("no plan") }),
+        /no plan/,
+      );
+  };
+  fail(20);
+  const before = heapBytes();
+  fail(100);
+  assert.ok(heapBytes() < before + 2e6, `${heapBytes() - before} bytes more`);
+  engine.dispose();
 });

@@ -252,35 +252,40 @@ class EdgeManager extends ViewingManager implements EdgeProgramManager {
   emit(config: ExecutorchBackendConfig & CallOptions, consume: boolean): ExecutorchManager {
     const { job } = this;
     const { passes } = config;
-    const { names, recorded } = this;
     return job.hold(() => {
-      const before = new HostFunctions(job);
-      const edge = passes
-        ? this.transformed("'passes' of toExecutorch()", passes, before, config)
-        : this.program;
       const host = new HostFunctions(job);
-      const files = weightFiles(job, edge, config.externalConstants);
-      const json = optionsJson("toExecutorch", config, {
-        consume: consume || edge !== this.program,
-        external_constants: files,
-        memory_planning: host.planners(config.memoryPlanning, PLANNER_WORDS),
-      });
-      const first = job.enter({}, (raw, s) => raw.output_count(s));
-      const program = programCall(job, host.options(config), [json], (raw, s, texts, out) =>
-        raw.compile_to_executorch(s, edge, texts[0]!, texts[1]!, out),
-      );
-      if (edge !== this.program) job.drop(edge);
-      const complete = recorded && completed(job, recorded, program);
-      const all = namesAfter(names, before);
-      return new ExecutorchManager(
-        job.retain(),
-        program,
-        all,
-        first,
-        complete,
-        namesOfFiles(files),
-      );
+      if (!passes) return this.emitProgram(this.program, config, consume, host);
+      const edge = this.transformed("'passes' of toExecutorch()", passes, host, config);
+      try {
+        return this.emitProgram(edge, config, true, host);
+      } finally {
+        job.drop(edge);
+      }
     });
+  }
+
+  /** Emits this manager's program, or the one that `passes` made of it. */
+  private emitProgram(
+    edge: number,
+    config: ExecutorchBackendConfig & CallOptions,
+    consume: boolean,
+    passes: HostFunctions,
+  ): ExecutorchManager {
+    const { job, names, recorded } = this;
+    const host = new HostFunctions(job);
+    const files = weightFiles(job, edge, config.externalConstants);
+    const json = optionsJson("toExecutorch", config, {
+      consume,
+      external_constants: files,
+      memory_planning: host.planners(config.memoryPlanning, PLANNER_WORDS),
+    });
+    const first = job.enter({}, (raw, s) => raw.output_count(s));
+    const program = programCall(job, host.options(config), [json], (raw, s, texts, out) =>
+      raw.compile_to_executorch(s, edge, texts[0]!, texts[1]!, out),
+    );
+    const complete = recorded && completed(job, recorded, program);
+    const all = namesAfter(names, passes);
+    return new ExecutorchManager(job.retain(), program, all, first, complete, namesOfFiles(files));
   }
 }
 
