@@ -4,6 +4,7 @@
 #include "backend/named_data.h"
 #include "backend/rows.h"
 #include "backend/sizes.h"
+#include "backend/tags.h"
 #include "backend/trained.h"
 
 typedef struct made_part {
@@ -28,8 +29,8 @@ typedef struct surveying {
     sc_graph *graph;
     sc_survey survey;
     sc_partition partition;
-    sc_str *names;             // names of the partition's parts, by number less one
-    const sc_tagged **tagged;  // or NULL for parts found by capability
+    const sc_tagged **tagged;  // of the partition's parts, by number less one; NULL: the parts were
+                               // found by capability
 } surveying;
 
 // --- The report ----------------------------------------------------------------------------------
@@ -109,79 +110,6 @@ static sc_status ask(surveying *s) {
     return SC_OK;
 }
 
-// --- Tags ----------------------------------------------------------------------------------------
-
-static sc_status fail_tag(surveying *s, const sc_tagged *t, sc_str name, const char *what) {
-    return sc_fail(s->l->ctx, SC_ERR_ARGUMENT,
-                   "Name nodes of the graph, those of a body as PATH/NODE.",
-                   "the part '" SC_STR_FMT "' of method '%s' cannot have '" SC_STR_FMT "': %s",
-                   SC_STR_ARG(t->tag), s->graph->method->name->text, SC_STR_ARG(name), what);
-}
-
-static sc_status tag_node(surveying *s, const sc_map *by_name, uint32_t number, sc_str name) {
-    const sc_tagged *t = s->tagged[number - 1];
-    sc_node *node = sc_map_get(by_name, name);
-    if (sc_str_is(name, "output")) return fail_tag(s, t, name, "outputs cannot be tagged");
-    if (!node)
-        return fail_tag(s, t, name,
-                        sc_graph_has_name(s->graph, name)
-                            ? "it is an input, or another part has it already"
-                            : "there is no such node");
-    sc_claim *claim = sc_claim_of(&s->survey, node);
-    const uint32_t owner = s->partition.of[node->mark];
-    if (owner)
-        return fail_tag(s, t, name,
-                        owner == number ? "it is named twice"
-                                        : sc_str_format(s->l->ctx->scratch,
-                                                        "it belongs to the part '" SC_STR_FMT "'",
-                                                        SC_STR_ARG(s->tagged[owner - 1]->tag))
-                                              .data);
-    if (!claim->is_taken)
-        return fail_tag(s, t, name,
-                        sc_str_format(s->l->ctx->scratch, "%s says: " SC_STR_FMT,
-                                      s->p->backend->name, SC_STR_ARG(claim->reason))
-                            .data);
-    s->partition.of[node->mark] = number;
-    return SC_OK;
-}
-
-// The name of the node, if the tag means a node of this graph: names in bodies follow a path.
-static bool is_of_graph(const surveying *s, sc_str path, sc_str node, sc_str *name) {
-    uint32_t slash = node.size;
-    while (slash > 0 && node.data[slash - 1] != '/') slash--;
-    *name = node;
-    if (!path.size) return !slash || sc_graph_has_name(s->graph, node);
-    *name = (sc_str){node.data + slash, node.size - slash};
-    return slash && sc_str_equal(path, (sc_str){node.data, slash - 1});
-}
-
-static sc_status apply_tags(surveying *s) {
-    sc_arena *scratch = s->l->ctx->scratch;
-    const sc_str path = sc_graph_path(scratch, s->graph);
-    sc_map by_name;
-    sc_map_init(&by_name, scratch);
-    for (sc_node *node = s->graph->first; node; node = node->next)
-        sc_map_set(&by_name, sc_name_str(node->name), node);
-    s->partition.of = sc_new_array(scratch, uint32_t, (size_t)s->graph->node_count + 1);
-    s->names = sc_new_array(scratch, sc_str, (size_t)s->p->tagged_count + 1);
-    s->tagged = sc_new_array(scratch, const sc_tagged *, (size_t)s->p->tagged_count + 1);
-    for (uint32_t i = 0; i < s->p->tagged_count; i++) {
-        const sc_tagged *t = &s->p->tagged[i];
-        bool has_part = false;
-        for (uint32_t k = 0; k < t->node_count; k++) {
-            sc_str name;
-            if (!is_of_graph(s, path, t->nodes[k], &name)) continue;
-            if (!has_part) {
-                s->tagged[s->partition.count] = t;
-                s->names[s->partition.count++] = t->tag;
-            }
-            has_part = true;
-            SC_TRY(tag_node(s, &by_name, s->partition.count, name));
-        }
-    }
-    return SC_OK;
-}
-
 // --- Whole methods -----------------------------------------------------------------
 
 enum { NAMED_MAX = 20 };
@@ -223,12 +151,13 @@ static sc_status take_whole(surveying *s) {
 
 // --- One graph -----------------------------------------------------------------------------------
 
-static void name_parts(surveying *s) {
+// Names of the partition's parts, by number less one.
+static const sc_str *part_names(const surveying *s) {
     sc_arena *scratch = s->l->ctx->scratch;
-    if (s->names) return;
-    s->names = sc_new_array(scratch, sc_str, (size_t)s->partition.count + 1);
+    sc_str *names = sc_new_array(scratch, sc_str, (size_t)s->partition.count + 1);
     for (uint32_t i = 0; i < s->partition.count; i++)
-        s->names[i] = sc_str_format(scratch, "tag%u", i);
+        names[i] = s->tagged ? s->tagged[i]->tag : sc_str_format(scratch, "tag%u", i);
+    return names;
 }
 
 static void copy_specs(sc_ctx *ctx, sc_part *part, const sc_compile_spec *specs, uint32_t count) {
@@ -263,16 +192,15 @@ static sc_status partition_graph(lowering *l, const sc_partitioner *p, sc_graph 
     SC_TRY(sc_progress(ctx, SC_STEP_to_backend, 0, 0));
     SC_TRY(ask(&s));
     if (p->has_tags)
-        SC_TRY(apply_tags(&s));
+        SC_TRY(sc_tags_apply(&s.survey, p, &s.partition, &s.tagged));
     else if (p->is_whole && !graph->parent)
         SC_TRY(take_whole(&s));
     else
         sc_partition_make(ctx, graph, s.survey.claims, is_per_op(&s), &s.partition);
     if (p->backend->leaves_moves && !p->has_tags && !p->is_whole)
         sc_partition_leave_moves(ctx, graph, s.survey.claims, &s.partition);
-    name_parts(&s);
     report(&s);
-    SC_TRY(sc_partition_order(ctx, graph, &s.partition, s.names));
+    SC_TRY(sc_partition_order(ctx, graph, &s.partition, part_names(&s)));
     SC_TRY(sc_partition_cut(ctx, graph, &s.partition, s.survey.takes_input, &cut));
     report_parts(&s, &cut);
     for (uint32_t i = 0; i < cut.count; i++) keep_part(&s, &cut.data[i]);
@@ -459,33 +387,9 @@ static sc_status report_others(lowering *l, const sc_method_partitioners *method
     return SC_OK;
 }
 
-static sc_status note_path(sc_ctx *ctx, sc_graph *graph, void *user) {
-    sc_map_set(user, sc_graph_path(ctx->scratch, graph), graph);
-    return SC_OK;
-}
-
-// Checks that tags of nodes in bodies name bodies of the method.
-static sc_status check_paths(lowering *l, const sc_partitioner *p, const sc_method *method) {
-    sc_map paths;
-    sc_map_init(&paths, l->ctx->scratch);
-    SC_TRY(sc_graphs_visit(l->ctx, method->graph, note_path, &paths));
-    for (uint32_t i = 0; i < p->tagged_count; i++)
-        for (uint32_t k = 0; k < p->tagged[i].node_count; k++) {
-            surveying s = {.l = l, .p = p, .graph = method->graph};
-            const sc_str node = p->tagged[i].nodes[k];
-            sc_str name;
-            if (is_of_graph(&s, (sc_str){0}, node, &name)) continue;
-            uint32_t slash = node.size;
-            while (node.data[slash - 1] != '/') slash--;
-            if (!sc_map_find(&paths, (sc_str){node.data, slash - 1}))
-                return fail_tag(&s, &p->tagged[i], node, "there is no such body");
-        }
-    return SC_OK;
-}
-
 static sc_status run_partitioner(lowering *l, const sc_partitioner *p, sc_method *method) {
     sc_mark mark = sc_arena_mark(l->ctx->scratch);
-    sc_status status = check_paths(l, p, method);
+    sc_status status = sc_tags_check_paths(l->ctx, p, method);
     sc_arena_rewind(l->ctx->scratch, mark);
     SC_TRY(status);
     return partition_graphs(l, p, method->graph);
