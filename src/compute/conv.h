@@ -63,9 +63,11 @@ int64_t sc_conv_run_length(const sc_conv *c, int64_t x);
 // Is it depthwise: one channel per group, adjacent channels of a pixel, and at most that many taps?
 enum { SC_CONV_DEPTHWISE_TAPS = 256 };
 bool sc_conv_is_depthwise_nhwc(const sc_conv *c);
-// Its weights for sc_pack_channels_f32 and _i8.
+// Does it read planes of few channels and write pixels of adjacent channels, as a first layer may?
+bool sc_conv_is_stem(const sc_conv *c);
+// Weights of a depthwise one for sc_pack_channels_f32 and _i8.
 sc_pack_source sc_conv_channel_weights(const sc_conv *c);
-// Its tiles: the rows of the output.
+// Tiles: the rows of the output.
 int64_t sc_conv_row_tiles(const sc_record *record);
 
 // The convolution as a product with packed weights: a row is an output pixel, a column an output

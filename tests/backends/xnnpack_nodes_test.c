@@ -486,3 +486,36 @@ TEST(xnnpack_products_of_bytes_are_clamped) {
         end(&b);
     }
 }
+
+// A convolution that reads planes itself gives the bits of one that reads their transposition.
+TEST(xnnpack_convolutions_read_planes) {
+    enum { H = 9, W = 14, C = 3, O = 5, OUT_H = 5, OUT_W = 7 };
+    static const uint32_t channels_last[] = {0, 2, 3, 1};
+    static float x[2 * C * H * W], w[O * 3 * 3 * C], bias[O];
+    for (int i = 0; i < 2 * C * H * W; i++) x[i] = (float)((i * 37) % 101 - 50) / 7;
+    for (int i = 0; i < O * 3 * 3 * C; i++) w[i] = (float)((i * 29) % 97 - 48) / 9;
+    for (int i = 0; i < O; i++) bias[i] = (float)i - 2;
+    bench b;
+    begin(&b);
+    const uint32_t in = INPUT(&b, SC_XNN_FP32, x, 2, C, H, W);
+    const uint32_t inner = INNER(&b, SC_XNN_FP32, 2, H, W, C);
+    const uint32_t seen = OUTPUT(&b, SC_XNN_FP32, 2, H, W, C);
+    const uint32_t apart = OUTPUT(&b, SC_XNN_FP32, 2, OUT_H, OUT_W, O);
+    const uint32_t alone = OUTPUT(&b, SC_XNN_FP32, 2, OUT_H, OUT_W, O);
+    const uint32_t filter = WEIGHT(&b, SC_XNN_FP32, w, O, 3, 3, C);
+    const uint32_t add = WEIGHT(&b, SC_XNN_FP32, bias, O);
+    const uint32_t between[] = {seen, inner}, out[] = {apart, alone};
+    for (int i = 0; i < 2; i++) {
+        node(&b, SC_XNN_TRANSPOSE, in, NONE, NONE, between[i])->lists[0] =
+            (sc_xnn_list){channels_last, 4};
+        node(&b, SC_XNN_CONV, between[i], filter, add, out[i])->window =
+            (sc_xnn_window){1, 1, 1, 1, 3, 3, 2, 2, 1, 1, C, O, 1, 0, 0};
+    }
+    if (run(&b)) {
+        const sc_xnn_delegate *d = b.state;
+        CHECK(d->operands[inner].is_planar && !d->operands[seen].is_planar);
+        CHECK_EQ_MEM(result(&b, 3)->data, result(&b, 2)->data,
+                     (size_t)(2 * OUT_H * OUT_W * O) * sizeof(float));
+    }
+    end(&b);
+}

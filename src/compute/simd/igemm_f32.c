@@ -3,12 +3,12 @@
 
 #include "compute/simd/simd_i8.h"
 
-enum { WIDTH = SC_PANEL, ROWS = 4 };
+enum { WIDTH = SC_PANEL, ROWS = SC_IGEMM_ROWS };
 
 // --- Steps [from, to) of all rows ----------------------------------------------------------------
 
 // Steps at a time, so that the rows of a tile and a panel stay in the nearest cache.
-enum { STEPS = 256 };
+enum { STEPS = SC_IGEMM_STEPS };
 
 // Scratch in order: some steps of a panel, if weights are no floats, and rows.
 enum { EXPANDED = STEPS * WIDTH };
@@ -18,7 +18,7 @@ uint64_t sc_igemm_scratch_f32(uint64_t m, uint64_t steps, uint8_t weight) {
     return (rows + (weight == SC_DTYPE_F32 ? 0 : EXPANDED)) * sizeof(float);
 }
 
-static float *rows_of(const sc_igemm_f32 *g) {
+static float *copies_of(const sc_igemm_f32 *g) {
     return g->scratch + (g->weight == SC_DTYPE_F32 ? 0 : EXPANDED);
 }
 
@@ -49,7 +49,7 @@ static float *interleave(const float *const from[ROWS], size_t first, size_t cou
 // Rows that are missing in the last four repeat the last one.
 static void interleave_rows(const sc_igemm_f32 *g, size_t from, size_t to) {
     const size_t first_run = g->k ? from / g->k : 0;
-    float *next = rows_of(g);
+    float *next = copies_of(g);
     for (size_t row = 0; row < g->m; row += ROWS) {
         const float *const *rows[ROWS];
         for (size_t i = 0; i < ROWS; i++)
@@ -165,36 +165,75 @@ static inline void run_tile(const tile *t, float *c, size_t c_row) {
     }
 }
 
+// The first `count` floats of some that are complete.
+static inline void copy_part(float *to, const float *from, size_t count) {
+    for (; count >= 4; count -= 4, to += 4, from += 4) v4f_store(to, v4f_load(from));
+    v4f_store_part(to, v4f_load_part(from, count), count);
+}
+
 // Computes a part of a tile by way of a whole one.
 static void run_part(tile t, float *c, size_t c_row, size_t rows, size_t width) {
-    float whole[ROWS * WIDTH] = {0};
+    float whole[ROWS * WIDTH];
     if (t.begin == c) {
-        for (size_t i = 0; i < rows; i++) memcpy(whole + i * WIDTH, c + i * c_row, 4 * width);
+        for (size_t i = 0; i < ROWS; i++)
+            copy_part(whole + i * WIDTH, c + (i < rows ? i : 0) * c_row, width);
         t.begin = whole;
         t.begin_row = WIDTH;
     }
     run_tile(&t, whole, WIDTH);
-    for (size_t i = 0; i < rows; i++) memcpy(c + i * c_row, whole + i * WIDTH, 4 * width);
+    for (size_t i = 0; i < rows; i++) copy_part(c + i * c_row, whole + i * WIDTH, width);
+}
+
+// Computes the first half of the panel's columns, of which there are no others, for eight rows: two
+// blocks of interleaved ones, `next` floats apart.
+static void run_half(const tile *t, size_t next, float *c, size_t c_row, size_t rows,
+                     size_t width) {
+    const float *a = t->a, *end = t->end;
+    v4f sum[2 * ROWS];
+    for (size_t i = 0; i < 2 * ROWS; i++) {
+        const float *begin = t->begin + (i < rows ? i : 0) * t->begin_row;
+        sum[i] = t->begin != c || width == 4 ? v4f_load(begin) : v4f_load_part(begin, width);
+    }
+    for (const float *b = t->b; b < end; b += WIDTH, a += ROWS) {
+        const v4f bv = v4f_load(b);
+        for (size_t i = 0; i < ROWS; i++) {
+            sum[i] = v4f_fma(v4f_load_splat(a + i), bv, sum[i]);
+            sum[ROWS + i] = v4f_fma(v4f_load_splat(a + next + i), bv, sum[ROWS + i]);
+        }
+    }
+    const v4f low = v4f_splat(t->low), high = v4f_splat(t->high);
+    for (size_t i = 0; i < 2 * ROWS; i++) sum[i] = v4f_pmin(v4f_pmax(sum[i], low), high);
+    for (size_t i = 0; i < 2 * ROWS && i < rows; i++, c += c_row) {
+        if (width == 4)
+            v4f_store(c, sum[i]);
+        else
+            v4f_store_part(c, sum[i], width);
+    }
 }
 
 // Steps [from, to) of a panel's columns.
 static void run_panel(const sc_igemm_f32 *g, const float *panel, size_t from, size_t to, float *c,
                       size_t width) {
-    const bool ends = to == g->runs * g->k;
+    const bool ends = to == g->runs * g->k, halves = width <= WIDTH / 2;
     const float *b = expand(g, panel, from, to, g->scratch);
-    tile t = {.a = rows_of(g),
+    const size_t block = ROWS * (to - from), rows = halves ? 2 * ROWS : ROWS;
+    const size_t all_rows = sc_align_up(g->m, ROWS);
+    tile t = {.a = g->interleaved ? g->interleaved + from * all_rows : copies_of(g),
               .b = b,
               .end = b + WIDTH * (to - from),
               .begin = panel,
               .low = ends ? g->low : -__builtin_inff(),
               .high = ends ? g->high : __builtin_inff()};
-    for (size_t row = 0; row < g->m; row += ROWS, c += ROWS * g->c_row) {
+    for (size_t row = 0; row < g->m; row += rows, c += rows * g->c_row) {
+        const size_t left = g->m - row;
         if (from) t.begin = c, t.begin_row = g->c_row;
-        if (width == WIDTH && row + ROWS <= g->m)
+        if (halves)
+            run_half(&t, left > ROWS ? block : 0, c, g->c_row, left, width);
+        else if (width == WIDTH && left >= ROWS)
             run_tile(&t, c, g->c_row);
         else
-            run_part(t, c, g->c_row, g->m - row < ROWS ? g->m - row : ROWS, width);
-        t.a += ROWS * (to - from);
+            run_part(t, c, g->c_row, left < ROWS ? left : ROWS, width);
+        t.a += halves ? 2 * block : block;
     }
 }
 
@@ -203,7 +242,7 @@ static void run_rows(const sc_igemm_f32 *g, size_t first, size_t last) {
     size_t from = 0;
     do {
         const size_t to = depth - from < STEPS ? depth : from + STEPS;
-        interleave_rows(g, from, to);
+        if (!g->interleaved) interleave_rows(g, from, to);
         for (size_t column = first; column < last; column += WIDTH)
             run_panel(g, panel_at(g, column), from, to, g->c + column,
                       last - column < WIDTH ? last - column : WIDTH);
@@ -281,7 +320,7 @@ static void run_row_few_bits(const sc_igemm_f32 *g, size_t column, size_t width)
 }
 
 void sc_igemm_run_f32(const sc_igemm_f32 *g, size_t first, size_t last) {
-    if (g->m > 1) {
+    if (g->m > 1 || g->interleaved) {
         run_rows(g, first, last);
         return;
     }

@@ -12,12 +12,19 @@
 #include "compute/compute.h"
 #include "compute/pack.h"
 
+// Rows that are interleaved at a time, and their steps.
+enum { SC_IGEMM_ROWS = 4, SC_IGEMM_STEPS = 256 };
+
 typedef struct sc_igemm_f32 {
     size_t m, n, k, runs;
     const float *const *rows;  // [m][runs]
-    const void *packed;        // n columns of runs * k steps
-    uint8_t weight;            // sc_dtype of the weights; others than f32 with a single run only
-    float *c;                  // [m, n], contiguous along n; must not overlap the inputs
+    // Or instead of `rows`, rows of a single run: step by step the numbers of four rows, then those
+    // of the next four. The last four are complete. SC_IGEMM_STEPS of all rows come first, then the
+    // next steps.
+    const float *interleaved;
+    const void *packed;  // n columns of runs * k steps
+    uint8_t weight;      // sc_dtype of the weights; others than f32 with a single run only
+    float *c;            // [m, n], contiguous along n; must not overlap the inputs
     size_t c_row;
     float *scratch;   // sc_igemm_scratch_f32 bytes
     float low, high;  // infinite if there is no bound; NaN passes through

@@ -47,6 +47,8 @@ typedef struct sc_xnn_operand {
     uint32_t root;
     uint32_t last;  // for a root: the last step that needs the memory
     bool is_placed;
+    // The image lies in planes, although XNNPACK sees its channels last. Only one step reads it.
+    bool is_planar;
     bool is_position;  // positions of a maximum: 32-bit integers, whatever the datatype says
     uint64_t offset, bytes;
     // qdint8: the number of rows with a zero point and a scale each, which follow the elements.

@@ -57,7 +57,7 @@ sc_xnn_shown sc_xnn_show(sc_xnn_delegate *d, uint32_t value) {
         const uint8_t to = is_image ? channels_last[i] : i;
         shown.sizes[to] = o->sizes[i];
         shown.strides[to] = o->strides[i];
-        shown.dim_order[i] = to;
+        shown.dim_order[i] = o->is_planar ? i : to;
     }
     return shown;
 }

@@ -252,6 +252,29 @@ static void describe(sc_xnn_step *s) {
     if (sc_xnn_is(s->in[0], SC_XNN_QDINT8)) r->quant = (sc_input_quant){&no_zero, &no_scale, 1};
 }
 
+// A convolution may read planes itself, if the step before brings their channels together for it
+// alone. Then that step only renames.
+static void take_planes(const sc_xnn_delegate *d, sc_xnn_step *s) {
+    static const uint32_t channels_last[] = {0, 2, 3, 1};
+    sc_xnn_operand *in = s->in[0];
+    sc_xnn_step *before = s - 1;
+    if (s->index == 0 || s->node->kind != SC_XNN_CONV || !sc_xnn_is(in, SC_XNN_FP32) ||
+        s->record.weight != SC_DTYPE_F32 || before->node->kind != SC_XNN_TRANSPOSE ||
+        before->out[0] != in || in->users != 1 || in->value->flags || in->tensor.rank != 4 ||
+        before->node->lists[0].count != 4 ||
+        memcmp(before->node->lists[0].items, channels_last, sizeof channels_last) != 0)
+        return;
+    const sc_xnn_shape *shape = &d->shapes[s->node->inputs[0]];
+    in->is_planar = true;
+    sc_xnn_set_sizes(in, shape);
+    describe(s);
+    in->is_planar = sc_conv_is_stem(&s->conv);
+    if (in->is_planar)
+        before->runner = &sc_xnn_run_rename;
+    else
+        sc_xnn_set_sizes(in, shape);
+}
+
 // --- Loading -------------------------------------------------------------------------------------
 
 // Weights that are not packed must stay in memory.
@@ -270,6 +293,7 @@ static sc_status pack_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
     const uint32_t owned = d->owned_count;
     SC_TRY(read_weights(d, s));
     SC_TRY(set_types(d, s));
+    take_planes(d, s);
     describe(s);
     const sc_variant *best = sc_variant_best(&s->record);
     if (!best) return sc_xnn_not_executed(d, s);
@@ -326,8 +350,10 @@ static sc_status prepare_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     if (!rows_fit(s))
         return sc_xnn_step_fail(d, s, SC_ERR_DELEGATE,
                                 "is not executed here: its input is not quantized by rows");
-    s->variant = sc_variant_pick(&s->record, s->packed_for, UINT64_MAX);
-    if (!s->variant || (s->packed_for && s->variant != s->packed_for))
+    // Small images may also fit a row that stands before the one that has the weights.
+    s->variant = s->packed_for;
+    if (!s->variant) s->variant = sc_variant_pick(&s->record, NULL, UINT64_MAX);
+    if (!s->variant || (s->packed_for && !sc_variant_fits(s->variant, &s->record)))
         return sc_xnn_not_executed(d, s);
     s->scratch_bytes = sc_align_up(sc_variant_scratch_bytes(s->variant, &s->record), 64);
     s->scratch_bytes += copies_bytes(s);

@@ -10,7 +10,8 @@ void sc_xnn_set_sizes(sc_xnn_operand *o, const sc_xnn_shape *shape) {
         o->sizes[i] = shape->dims[i];
         o->tensor.numel *= shape->dims[i];
     }
-    (void)sc_strides_of(o->sizes, shape->rank, NULL, o->strides);
+    static const uint8_t planar[] = {0, 3, 1, 2};
+    (void)sc_strides_of(o->sizes, shape->rank, o->is_planar ? planar : NULL, o->strides);
     o->rows = 0;
     if (!sc_xnn_is(o, SC_XNN_QDINT8)) return;
     o->rows = 1;
