@@ -51,8 +51,6 @@ static void sum_segments(const sc_rt_program *p, sc_arena *scratch, uint64_t sum
 
 void sc_rt_program_info_get(const sc_rt_program *p, sc_arena *scratch, sc_rt_program_info *out) {
     uint64_t sums[USES] = {0};
-    uint32_t constants = p->constant_offsets.count;
-    if (p->constants_inline) constants = sc_pte_Program_constant_buffer(p->root).count;
     sum_segments(p, scratch, sums);
     *out = (sc_rt_program_info){
         .file_bytes = p->source->size,
@@ -62,8 +60,6 @@ void sc_rt_program_info_get(const sc_rt_program *p, sc_arena *scratch, sc_rt_pro
         .delegate_bytes = sums[SEGMENT_DELEGATE],
         .named_bytes = sums[SEGMENT_NAMED],
         .other_bytes = sums[SEGMENT_OTHER],
-        .segment_count = p->segments.count,
-        .constant_count = constants ? constants - 1 : 0,  // entry 0 is reserved
         .named = sc_new_array(scratch, sc_rt_named_info, (size_t)p->named.count + 1),
     };
     for (uint32_t i = 0; i < p->named.count; i++) {

@@ -106,9 +106,8 @@ typedef struct sc_rt_named_info {
 
 typedef struct sc_rt_program_info {
     uint64_t file_bytes, program_bytes;
-    // Segments by purpose; each is counted once.
+    // Bytes of segments by purpose; each is counted once.
     uint64_t constant_bytes, mutable_bytes, delegate_bytes, named_bytes, other_bytes;
-    uint32_t segment_count, constant_count;
     sc_rt_named_info *named;
     uint32_t named_count;
 } sc_rt_program_info;
