@@ -316,3 +316,13 @@ test("a dequantization that is quantized again in the same way goes, others stay
   assert.equal(count(again(1).transform(["foldDequantizeQuantize"]), name), before);
   assert.equal(count(again(0.5).transform(["foldDequantizeQuantize"]), name), before + 1);
 });
+
+test("the built-in passes that errors offer are those that the module lets callers name", async () => {
+  const url = new URL("../../../../dist/border/passes.gen.js", import.meta.url).href;
+  const { BUILT_IN_PASSES } = (await import(url)) as {
+    BUILT_IN_PASSES: readonly { name: string; isOffered: boolean }[];
+  };
+  const passes = engine.meta().passes.map(({ name, named }) => ({ name, isOffered: named }));
+  // Those of the library come after those of the module.
+  assert.deepEqual(BUILT_IN_PASSES, passes.slice(0, BUILT_IN_PASSES.length));
+});
