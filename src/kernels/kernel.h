@@ -74,6 +74,7 @@ typedef struct sc_kernel_call {
     uint64_t scratch_bytes;
     const sc_finish *finish;   // operations that loading folded into the end of this call, or NULL
     const sc_packing *packed;  // or NULL
+    const void *form;          // what loading recognised, for a kernel that it chose; or NULL
     uint64_t seed;             // for random kernels: differs by instruction and by run
 } sc_kernel_call;
 

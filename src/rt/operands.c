@@ -53,7 +53,9 @@ static uint32_t next_access(sc_rt_operands *o) {
     if (!op) return o->arg < o->in->inputs ? SC_RT_TAKES | SC_RT_READS : SC_RT_WRITES;
     const sc_schema *schema = op->schema;
     while (o->param < schema->param_count && !sc_op_out_keeps(op, o->param)) o->param++;
-    if (o->param == schema->param_count) return access_of_out(o);
+    // Calls of a form may leave out the last parameters.
+    const bool is_out = o->call->form && o->arg + sc_op_out_count(op) >= o->call->arg_count;
+    if (o->param == schema->param_count || is_out) return access_of_out(o);
     return access_of_input(op, &schema->params[o->param++]);
 }
 

@@ -289,7 +289,8 @@ const rationed = [
       "src/quant/weight_nodes.c": 6, // the calls that it makes
       "src/rt/rewrite/elide.c": 2,
       "src/rt/rewrite/fuse.c": 8,
-      "src/rt/rewrite/recognise/forms.c": 8, // what expansions come to, here and below
+      "src/rt/rewrite/recognise/forms.c": 11, // what expansions come to, here and below
+      "src/rt/rewrite/recognise/attention.c": 21,
       "src/rt/rewrite/recognise/walk.c": 1,
       "src/rt/rewrite/recognise/fft.c": 15,
       "src/rt/rewrite/recognise/grouped.c": 14,

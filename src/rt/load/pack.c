@@ -115,7 +115,7 @@ sc_status sc_rt_pack_constants(sc_ctx *ctx, sc_rt_method *m) {
     for (uint32_t i = 0; i < m->code_count; i++) {
         sc_rt_instruction *in = &m->code[i];
         if (in->kind != SC_RT_KERNEL) continue;
-        const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
+        const sc_kernel *kernel = in->call.kernel;
         had = sc_max_u64(had, in->call.scratch_bytes);
         pack_call(&k, kernel, in);
         const uint64_t scratch = sc_rt_ask_scratch(kernel, &in->call);

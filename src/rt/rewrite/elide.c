@@ -1,6 +1,7 @@
 // Removes copies that change no bytes: a transposition of dimensions of size 1, a slice or
 // selection that is one run of bytes. If the original is not written for as long as the copy is
 // read, the copy becomes another name for it.
+#include "kernels/attention.h"
 #include "rt/rewrite/rewrites.h"
 #include "rt/run/shape.h"
 #include "rt/run/tensor.h"
@@ -46,6 +47,21 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
     in->kind = SC_RT_SKIP;
 }
 
+// Weights that lose their masked rows keep their place, if they have no reader afterwards.
+static void try_keep(sc_rt_optimizer *o, uint32_t at) {
+    sc_rt_instruction *in = &o->m->code[at];
+    const sc_kernel_call *call = &in->call;
+    if (in->kind != SC_RT_KERNEL || call->kernel != &sc_k_masked_rows) return;
+    const sc_evalue *weights = call->args[1], *out = call->args[2];
+    const sc_rt_use *from = sc_rt_plain_use(o, weights), *to = sc_rt_plain_use(o, out);
+    const uint64_t bytes = out->tensor->capacity_bytes;
+    if (!from || from->is_output || from->last_read > at || !to || to->is_output ||
+        bytes > weights->tensor->capacity_bytes ||
+        !sc_rt_is_quiet(o, weights->tensor->data, bytes, at, sc_max_u32(at, to->last_read)))
+        return;
+    sc_rt_move_value(o, out, weights->tensor->data, false);
+}
+
 // --- State written in place ----------------------------------------------------------------------
 
 // Is the update the only reader of the old state until the new one is written back?
@@ -89,6 +105,9 @@ static void try_in_place(sc_rt_optimizer *o, uint32_t at) {
 sc_status sc_rt_elide_copies(sc_rt_optimizer *o) {
     for (uint32_t i = 0; i < o->m->code_count; i++)
         if (sc_rt_runs_once(o, i)) try_in_place(o, i);
+    // Before copies are elided, which gives values more readers than `uses` knows.
+    for (uint32_t i = 0; i < o->m->code_count; i++)
+        if (sc_rt_runs_once(o, i)) try_keep(o, i);
     for (uint32_t i = 0; i < o->m->code_count; i++)
         if (sc_rt_runs_once(o, i)) try_elide(o, i);
     return SC_OK;

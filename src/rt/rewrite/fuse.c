@@ -112,9 +112,10 @@ static bool add_norm(sc_rt_optimizer *o, const sc_rt_instruction *in, int64_t ch
 
 // --- Memory --------------------------------------------------------------------------------------
 
-// The result of a link of the chain: its first one.
+// The result of a link of the chain: its first one. Calls of a form have one.
 static sc_evalue *result_of(const sc_rt_instruction *in) {
-    return in->call.args[sc_rt_kept_inputs(in->call.op)];
+    const sc_kernel_call *call = &in->call;
+    return call->args[call->form ? call->arg_count - 1 : sc_rt_kept_inputs(call->op)];
 }
 
 static bool is_quiet(const sc_rt_optimizer *o, const chain *c, const sc_tensor *t) {

@@ -3,7 +3,8 @@
 // precision of a computation never changes. One order changes. The expansion of a scanned or
 // scattered product of floats multiplies by doubling, in float64 or at one place. The rewrite
 // multiplies from the first element on, as PyTorch does, so different partial products may
-// overflow.
+// overflow. And infinities and NaN in keys and values that a mask excludes for all queries of a
+// tile have no effect on attention, because these are not read.
 //
 // Only instructions that run exactly once are rewritten. Instructions that jumps may repeat or skip
 // stay as they are, and count as one step of the code around them. That step happens between the

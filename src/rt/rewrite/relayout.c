@@ -80,7 +80,7 @@ static sc_kernel_layout layout_of(const relayout *r, const sc_rt_instruction *in
     // Numbers are drawn in the order of memory.
     if (sc_op_has(in->call.op, SC_RANDOM)) return SC_LAYOUT_FIXED;
     if (sc_op_has(in->call.op, SC_POINTWISE)) return SC_LAYOUT_ONE;
-    return (sc_kernel_layout)sc_kernel_get((sc_op_id)in->call.op->id)->layout;
+    return (sc_kernel_layout)in->call.kernel->layout;
 }
 
 // The call uses only its sizes.
@@ -134,8 +134,7 @@ static double cost_of(const relayout *r, const sc_rt_instruction *in) {
     }
     if (last == 0) return 0;
     if (layout == SC_LAYOUT_ONE) return crossing * (row_major < last ? row_major : last);
-    const sc_kernel *kernel = sc_kernel_get((sc_op_id)call->op->id);
-    const double gain = sc_rt_ask_gain(kernel, call);
+    const double gain = sc_rt_ask_gain(call->kernel, call);
     return layout == SC_LAYOUT_EITHER ? row_major - gain : -gain;
 }
 

@@ -19,11 +19,11 @@ static sc_evalue *result_of(const sc_kernel_call *call) { return call->args[call
 
 typedef struct placing {
     sc_rt_search *s;
-    sc_rt_instruction before;  // the root as it was before
-    uint8_t *was;              // the kind of each part
-    uint32_t first;            // whether each part reads a tensor
-    sc_evalue *last, value;    // the value that became the last argument, and its earlier content
-    sc_rt_place place;         // its place
+    sc_rt_instruction before;           // the root as it was before
+    uint8_t *was;                       // the kind of each part
+    uint32_t firsts[SC_RT_FOUND_ARGS];  // by argument: the first part that reads it
+    sc_evalue *last, value;  // the value that became the last argument, and its earlier content
+    sc_rt_place place;       // its place
 } placing;
 
 static void count_reads(sc_rt_search *s, const sc_rt_instruction *in, int by) {
@@ -167,6 +167,8 @@ static void write_call(sc_rt_search *s, const sc_rt_found *found) {
     root->call.op = sc_op_get(found->op);
     root->call.args = args;
     root->call.arg_count = count;
+    root->call.form = found->form;
+    if (found->form) root->is_dynamic = false;  // its kernel checks sizes, and gives results theirs
     count_reads(s, root, 1);
 }
 
@@ -187,9 +189,10 @@ static sc_status make_call(placing *p, const sc_rt_found *found, bool *done) {
     bool fits;
     *done = false;
     drop_idle(p);
+    if (found->goes && !sc_rt_is_idle(s, found->goes)) return SC_OK;
     if (found->ends_in && !make_last(p, found->ends_in, &args[found->arg_count])) return SC_OK;
     for (uint32_t i = 0; i < found->arg_count; i++)
-        if (!sc_rt_is_intact(s, found->args[i], p->first)) return SC_OK;
+        if (!sc_rt_is_intact(s, found->args[i], p->firsts[i])) return SC_OK;
     if (!found->is_checked && !is_sound(s, &root->call)) return SC_OK;
     const uint64_t scratch = sc_rt_ask_scratch(found->kernel, &root->call);
     if (scratch > s->o->ctx->limits.planned_bytes_max) return SC_OK;
@@ -214,8 +217,7 @@ sc_status sc_rt_put(sc_rt_search *s, const sc_rt_found *found, bool *done) {
     if (!are_plain(s, &p.before.call)) return SC_OK;
     p.was = sc_new_array(s->o->ctx->scratch, uint8_t, s->parts.count + 1);
     if (s->parts.count) qsort(s->parts.data, s->parts.count, sizeof *s->parts.data, downwards);
-    p.first = sc_rt_first_reader(s);
-    if (!sc_rt_parts_hold(s, found, p.first)) return SC_OK;
+    if (!sc_rt_parts_hold(s, found, p.firsts)) return SC_OK;
     write_call(s, found);
     SC_TRY(make_call(&p, found, done));
     if (*done)

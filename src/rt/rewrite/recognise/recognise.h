@@ -8,10 +8,10 @@
 // backwards from the result. Operands of a commutative call may come in either order, because the
 // expansion chooses it. The search recognises scans (scan.c), products of groups of rows
 // (grouped.c: a mixture would compute all experts for each row), Fourier transforms (fft.c), and
-// scattered extremes and products (scatter.c). It also recognises divisors of integers (gcd.c),
-// norms (norm.c) and forms of one formula. Rare, small or cheap forms are not recognised:
-// factorisations, systems of equations, sorting, special functions. docs/architectures.md says how
-// much longer each takes.
+// scattered extremes and products (scatter.c). It also recognises attention (attention.c), divisors
+// of integers (gcd.c), norms (norm.c) and forms of one formula. Rare, small or cheap forms are not
+// recognised: factorisations, systems of equations, sorting, special functions.
+// docs/architectures.md says how much longer each takes.
 //
 // Prefixes: sc_rt_is_ asks whether instructions form an operator; the other sc_rt_ names walk over
 // them.
@@ -31,8 +31,10 @@ typedef struct sc_rt_search {
     uint64_t scratch;        // the most scratch that a call needs
     uint64_t work;           // values that the search may still visit
     uint64_t waits;          // instructions that a value may still be held across
-    bool roots[2][SC_OP_COUNT];  // every operator that an expansion ends with: in the first search,
-                                 // and in the late one
+    bool is_second;          // the call that was found first had no place
+    bool takes_any_size;     // calls whose sizes change from run to run may be parts, too
+    bool roots[3][SC_OP_COUNT];  // every operator that an expansion ends with: in the first search,
+                                 // the late one and the last one
 } sc_rt_search;
 
 enum { SC_RT_FOUND_ARGS = 4 };
@@ -46,13 +48,16 @@ typedef struct sc_rt_found {
     const sc_evalue *ends_in;  // one more argument of any origin, or NULL
     bool is_checked;           // set by the search: the operator's own test does not apply
     bool stays;                // the root's own call with args[0] as its first argument
+    const void *form;          // of a call whose kernel knows more than its arguments, or NULL
+    bool is_one_of_two;        // if it has no place, the search finds another one
+    const sc_evalue *goes;     // a result that must not have another reader, or NULL
 } sc_rt_found;
 
 // walk.c
 
 void sc_rt_find_bases(sc_rt_search *s);
 // The call of an operator whose only result is this value. NULL for any other value, and for calls
-// whose shapes change from run to run.
+// whose shapes change from run to run, unless the search takes those.
 const sc_kernel_call *sc_rt_made_by(sc_rt_search *s, const sc_evalue *value, sc_op_id op);
 // The call of an operator with several results, of which the value has that index.
 const sc_kernel_call *sc_rt_made_among(sc_rt_search *s, const sc_evalue *value, sc_op_id op,
@@ -61,6 +66,9 @@ const sc_kernel_call *sc_rt_made_among(sc_rt_search *s, const sc_evalue *value, 
 // NULL if there is none. Looks through views and through copies of views.
 sc_evalue *sc_rt_source(sc_rt_search *s, sc_evalue *value, uint32_t rank, const int64_t *sizes,
                         int64_t *offset);
+// The tensor that a value shows by its place in memory, without any instruction; adds to the
+// offset.
+sc_evalue *sc_rt_shown_by(sc_rt_search *s, const sc_evalue *value, int64_t *offset);
 // Is it `count` elements of `x` along a dim, from `start` on?
 bool sc_rt_is_part(sc_rt_search *s, const sc_evalue *value, const sc_evalue *x, uint32_t dim,
                    int64_t start, int64_t count);
@@ -84,13 +92,11 @@ bool sc_rt_is_idle(const sc_rt_search *s, const sc_evalue *value);
 
 // memory.c
 
-// The first part that reads a tensor: all operands exist by then.
-uint32_t sc_rt_first_reader(const sc_rt_search *s);
 // Do the parts, as the file has them, read the right content? Each must read results as the parts
-// before it wrote them, and operands as they were for the first part.
-bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t first);
-// Will an operand still have the bytes that the parts read when the root runs? Removed instructions
-// write no more.
+// before it wrote them, and operands as they were for the first part that reads them: `firsts`.
+bool sc_rt_parts_hold(sc_rt_search *s, const sc_rt_found *found, uint32_t *firsts);
+// Will an operand still have the bytes that the parts read, from instruction `first` on, when the
+// root runs? Removed instructions write no more.
 bool sc_rt_is_intact(const sc_rt_search *s, const sc_evalue *operand, uint32_t first);
 
 // formula.c
@@ -122,7 +128,8 @@ sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combi
 
 // Is the root an operator of that row (forms.c)? The rows are scans (scan.c), products of groups
 // (grouped.c), Fourier transforms of pairs (fft.c), scattered extremes and products (scatter.c),
-// common divisors of integers (gcd.c), and norms (norm.c).
+// common divisors of integers (gcd.c), norms (norm.c), attention, and what lies between the
+// delegates that compute it (attention.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
@@ -130,5 +137,7 @@ bool sc_rt_is_extreme(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *
 bool sc_rt_is_product(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_centred(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_attention(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_masked_rows(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 
 #endif

@@ -32,8 +32,8 @@ static const sc_rt_instruction *maker_of(sc_rt_search *s, const sc_evalue *value
     if (!use || s->work == 0) return NULL;
     s->work--;
     const sc_rt_instruction *in = &s->o->m->code[use->first_write];
-    if (in->kind != SC_RT_KERNEL || in->is_dynamic || in->call.arg_count < outs ||
-        sc_op_out_count(in->call.op) != outs ||
+    if (in->kind != SC_RT_KERNEL || (in->is_dynamic && !s->takes_any_size) ||
+        in->call.arg_count < outs || sc_op_out_count(in->call.op) != outs ||
         in->call.args[in->call.arg_count - outs + index] != value)
         return NULL;
     return in;
@@ -96,8 +96,7 @@ static sc_evalue *input_below(sc_rt_search *s, const sc_evalue *value) {
     return NULL;
 }
 
-// The tensor that a value shows by its place in memory, without any instruction.
-static sc_evalue *shown_by(sc_rt_search *s, const sc_evalue *value, int64_t *offset) {
+sc_evalue *sc_rt_shown_by(sc_rt_search *s, const sc_evalue *value, int64_t *offset) {
     sc_evalue *of = sc_rt_base(s, value);
     if (!of) of = input_below(s, value);
     if (!of || of->tag != SC_EVALUE_TENSOR || !both_dense(value->tensor, of->tensor)) return NULL;
@@ -128,7 +127,7 @@ sc_evalue *sc_rt_source(sc_rt_search *s, sc_evalue *value, uint32_t rank, const 
     *offset = 0;
     for (int i = 0; i < STEPS_MAX && value->tag == SC_EVALUE_TENSOR; i++) {
         if (sc_rt_is_shaped(value, rank, sizes)) return value;
-        sc_evalue *of = shown_by(s, value, offset);
+        sc_evalue *of = sc_rt_shown_by(s, value, offset);
         value = of ? of : copied_by(s, value, offset);
         if (!value) return NULL;
     }
@@ -157,7 +156,7 @@ static sc_evalue *sliced(sc_rt_search *s, const sc_evalue *value, uint32_t dim, 
 // By its place: a run of bytes, if the dim is the outermost.
 static sc_evalue *shown(sc_rt_search *s, const sc_evalue *value, uint32_t dim, int64_t *start) {
     int64_t offset = 0;
-    sc_evalue *of = shown_by(s, value, &offset);
+    sc_evalue *of = sc_rt_shown_by(s, value, &offset);
     if (!of || of->tensor->rank != value->tensor->rank || offset < 0) return NULL;
     for (uint32_t d = 0; d < dim; d++)
         if (of->tensor->sizes[d] != 1) return NULL;
