@@ -5,6 +5,7 @@
 
 #include "compute/conv.h"
 #include "compute/simd/dwconv_nhwc_f32.h"
+#include "compute/simd/simd.h"
 
 enum { TAP_MAX = SC_CONV_DEPTHWISE_TAPS };
 
@@ -57,11 +58,13 @@ static void run_row(const sc_conv *c, sc_dwconv_nhwc_f32 *d, sc_dwconv_tap taps[
 }
 
 // Is it a kernel of 3 x 3 pixels in neighbouring columns, of which at most one is outside the
-// image? Short rows are excluded, because starting a row costs more than it saves.
+// image? Short rows are excluded, because starting a row costs more than it saves: less if
+// operations are fused.
 static bool is_3x3(const sc_conv *c) {
+    const int64_t least = V4F_FUSES && c->stride[2] == 1 ? 7 : 12;
     const int64_t stride = c->stride[2], last = (c->out[2] - 1) * stride - c->pad[2] + 2;
     return c->kernel[0] == 1 && c->kernel[1] == 3 && c->kernel[2] == 3 && c->dilation[2] == 1 &&
-           (stride == 1 || stride == 2) && c->pad[2] <= 1 && last <= c->in[2] && c->out[2] >= 12;
+           (stride == 1 || stride == 2) && c->pad[2] <= 1 && last <= c->in[2] && c->out[2] >= least;
 }
 
 static void run_row_3x3(const sc_conv *c, const float *packed, int64_t tile) {
