@@ -46,6 +46,7 @@ typedef struct sc_weight_quant {
 typedef struct sc_record {
     uint8_t kind;                   // sc_record_kind
     uint8_t in, weight, bias, out;  // sc_dtype; `bias` has no meaning without a bias
+    bool drops_weights;             // once they are packed, no other copy of them stays in memory
     sc_input_quant quant;
     sc_weight_quant weights;
     sc_finish finish;

@@ -63,13 +63,14 @@ static int64_t place_of(const sc_matmul *mm, const block *b) {
 
 // --- Floats --------------------------------------------------------------------------------------
 
-// Weights with more numbers than this are used in place: packed ones are no faster when reading
-// them takes most of the time, and they would be a second copy.
+// Weights with more numbers than this are used in place if they stay in memory: packed ones, which
+// are a tenth faster, would be a second copy.
 #define PACKED_MAX ((int64_t)1 << 18)
 
 static bool fits_f32(const sc_record *record) {
     const sc_matmul *mm = sc_matmul_of(record);
-    return (mm->n == 0 || mm->k <= PACKED_MAX / mm->n) && fits(record, SC_DTYPE_F32);
+    const bool is_small = mm->n == 0 || mm->k <= PACKED_MAX / mm->n;
+    return (is_small || record->drops_weights) && fits(record, SC_DTYPE_F32);
 }
 
 static uint64_t pack_bytes_f32(const sc_record *record) {

@@ -148,7 +148,7 @@ static inline sc_status write_payload(bench *b, const uint8_t **bytes, uint64_t 
     sc_cord_init(&cord, &b->s.arena);
     SC_TRY(sc_xnn_write(&b->s.ctx, b->graph, &cord));
     *size = cord.size;
-    return sc_cord_flatten(&b->s.ctx, &cord, &b->s.arena, 1 << 20, bytes);
+    return sc_cord_flatten(&b->s.ctx, &cord, &b->s.arena, 1 << 22, bytes);
 }
 
 static inline sc_status start(bench *b, void **state, uint32_t arg_count) {

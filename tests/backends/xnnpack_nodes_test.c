@@ -519,3 +519,25 @@ TEST(xnnpack_convolutions_read_planes) {
     }
     end(&b);
 }
+
+// Weights are packed however large they are, since the packing is all that stays of them.
+TEST(xnnpack_products_pack_large_weights) {
+    enum { IN = 520, OUT = 600, COUNT = 3 };
+    static float x[COUNT * IN], w[OUT * IN], wanted[COUNT * OUT];
+    for (int i = 0; i < COUNT * IN; i++) x[i] = (float)((i * 37) % 17 - 8);
+    for (int i = 0; i < OUT * IN; i++) w[i] = (float)((i * 29) % 19 - 9);
+    for (int i = 0; i < COUNT * OUT; i++)
+        for (int k = 0; k < IN; k++) wanted[i] += x[i / OUT * IN + k] * w[i % OUT * IN + k];
+    bench b;
+    begin(&b);
+    const uint32_t in = INPUT(&b, SC_XNN_FP32, x, COUNT, IN);
+    const uint32_t filter = WEIGHT(&b, SC_XNN_FP32, w, OUT, IN);
+    const uint32_t out = OUTPUT(&b, SC_XNN_FP32, COUNT, OUT);
+    node(&b, SC_XNN_FULLY_CONNECTED, in, filter, NONE, out);
+    if (run(&b)) {
+        const sc_xnn_delegate *d = b.state;
+        CHECK(d->steps[0].packing != NULL);
+        check_floats(&b, 1, wanted, 0);
+    }
+    end(&b);
+}

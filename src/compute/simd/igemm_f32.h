@@ -13,7 +13,7 @@
 #include "compute/pack.h"
 
 // Rows that are interleaved at a time, and their steps.
-enum { SC_IGEMM_ROWS = 4, SC_IGEMM_STEPS = 256 };
+enum { SC_IGEMM_ROWS = 4, SC_IGEMM_STEPS = 384 };
 
 typedef struct sc_igemm_f32 {
     size_t m, n, k, runs;

@@ -137,7 +137,8 @@ static sc_status set_types(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_xnn_operand *weight = s->in[1];
     const bool is_grouped = weight->value->quant.kind == SC_XNN_PER_GROUP;
     sc_record *r = &s->record;
-    *r = (sc_record){.kind = is_conv(s) ? SC_RECORD_CONV : SC_RECORD_MATMUL};
+    *r = (sc_record){.kind = is_conv(s) ? SC_RECORD_CONV : SC_RECORD_MATMUL,
+                     .drops_weights = !s->is_computed};
     r->in = is_float(s->in[0]) ? SC_DTYPE_F32 : SC_DTYPE_I8;
     r->out = is_float(s->out[0]) ? SC_DTYPE_F32 : SC_DTYPE_I8;
     r->weight = is_float(weight)                                 ? SC_DTYPE_F32
