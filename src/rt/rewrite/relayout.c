@@ -77,8 +77,8 @@ static void keep(const relayout *r, const sc_evalue *value) {
 static sc_kernel_layout layout_of(const relayout *r, const sc_rt_instruction *in) {
     const uint32_t at = (uint32_t)(in - r->m->code);
     if (in->kind != SC_RT_KERNEL || !sc_rt_runs_once(r->o, at)) return SC_LAYOUT_FIXED;
-    // Numbers are drawn in the order of memory.
-    if (sc_op_has(in->call.op, SC_RANDOM)) return SC_LAYOUT_FIXED;
+    // Numbers are drawn in the order of memory, and calls of a form read it.
+    if (sc_op_has(in->call.op, SC_RANDOM) || in->call.form) return SC_LAYOUT_FIXED;
     if (sc_op_has(in->call.op, SC_POINTWISE)) return SC_LAYOUT_ONE;
     return (sc_kernel_layout)in->call.kernel->layout;
 }

@@ -341,11 +341,18 @@ static uint32_t at_of(const sc_rt_search *s, const sc_evalue *result) {
 
 static sc_evalue *result_of(const sc_kernel_call *call) { return call->args[call->arg_count - 1]; }
 
+// Does its memory stay the same during a run?
+static bool is_steady(const sc_rt_search *s, const sc_evalue *value) {
+    return value->tensor->data && !s->o->m->places[sc_rt_value_index(s->o->m, value)].is_loose;
+}
+
 static bool fits(const sc_rt_search *s, const sc_rt_found *found, sc_evalue *out) {
     sc_evalue *args[SC_RT_FOUND_ARGS + 1];
     const sc_diag_mark diags = sc_diags_mark(s->o->ctx);
     memcpy(args, found->args, found->arg_count * sizeof *args);
     args[found->arg_count] = out;
+    for (uint32_t i = 0; i <= found->arg_count; i++)
+        if (!is_steady(s, args[i])) return false;
     const sc_kernel_call call = {.ctx = s->o->ctx,
                                  .op = sc_op_get(found->op),
                                  .kernel = found->kernel,
