@@ -1,5 +1,8 @@
 #include "base/parallel.h"
 
+#include <stdatomic.h>
+#include <threads.h>
+
 #include "harness.h"
 #include "team.h"
 
@@ -114,6 +117,49 @@ TEST(parallel_counts_what_was_missed) {
     memset(&t, 0, sizeof t);
     sc_parallel(100, 10, count_part, &t);
     CHECK(sc_parallel_missed() == before || sc_parallel_missed() == before + 10);
+    team_close();
+}
+
+static void meet(void *work, int64_t from, int64_t to, uint32_t thread) {
+    atomic_int *arrived = work;
+    (void)thread;
+    atomic_fetch_add(arrived, (int)(to - from));
+    while (atomic_load(arrived) < WIDTH - 1) thrd_yield();
+}
+
+// Threads that had a range are known. Each range here waits for the others, so no thread has two.
+TEST(parallel_knows_who_helped) {
+    team_open(WIDTH);
+    if (sc_parallel_present() == WIDTH - 1) {
+        atomic_int arrived = 0;
+        const uint64_t before = sc_parallel_calls();
+        CHECK_EQ_UINT(sc_parallel_threads_since(before), 1);
+        sc_parallel(WIDTH - 1, 1, meet, &arrived);
+        const uint64_t after = sc_parallel_calls();
+        CHECK_EQ_UINT(after, before + 1);
+        // The caller counts although it may have come too late for a range.
+        const uint32_t threads = sc_parallel_threads_since(before);
+        CHECK(threads == WIDTH - 1 || threads == WIDTH);
+        CHECK_EQ_UINT(sc_parallel_threads_since(after), 1);
+        tally t = {0};
+        sc_parallel(1, 1, count_part, &t);
+        CHECK_EQ_UINT(sc_parallel_calls(), after);
+    }
+    team_close();
+}
+
+// Runs change how long threads wait, not what they do.
+TEST(parallel_shares_in_and_between_runs) {
+    team_open(3);
+    for (int run = 0; run < 200; run++) {
+        sc_parallel_begin_run(run % 3 > 0);
+        for (int call = 0; call < 10; call++) {
+            tally t = {0};
+            sc_parallel(PARTS, 10, count_part, &t);
+            check_all_done(&t, PARTS);
+        }
+        sc_parallel_end_run();
+    }
     team_close();
 }
 
