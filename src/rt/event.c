@@ -1,5 +1,6 @@
 #include "rt/event.h"
 
+#include "base/parallel.h"
 #include "rt/operands.h"
 #include "rt/tell.h"
 
@@ -16,6 +17,16 @@ static sc_rt_event event_of(const sc_rt_method *m, sc_rt_event_kind kind,
     return event;
 }
 
+// Counts threads from here on. Events of different kinds lie in one another, those of one kind do
+// not.
+static void begin_count(const sc_rt_method *m, sc_rt_event_kind kind) {
+    m->program->shared_calls[kind] = sc_parallel_calls();
+}
+
+static void end_count(const sc_rt_method *m, sc_rt_event *event) {
+    event->threads = sc_parallel_threads_since(m->program->shared_calls[event->kind]);
+}
+
 // Another instruction stands for an instruction that was merged into it.
 static bool is_reported(const sc_rt_instruction *in) { return !in || in->origin_count > 0; }
 
@@ -23,6 +34,7 @@ void sc_rt_tell_begin(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_
     sc_rt_sink *sink = m->program->sink;
     if (!sink || !is_reported(in)) return;
     const sc_rt_event event = event_of(m, kind, in);
+    begin_count(m, kind);
     sink->begin(sink, &event);
 }
 
@@ -44,7 +56,8 @@ void sc_rt_tell_end(const sc_rt_method *m, sc_rt_event_kind kind, const sc_rt_in
                     sc_status status) {
     sc_rt_sink *sink = m->program->sink;
     if (!sink || !is_reported(in)) return;
-    const sc_rt_event event = event_of(m, kind, in);
+    sc_rt_event event = event_of(m, kind, in);
+    end_count(m, &event);
     sink->end(sink, &event, status);
     if (!sink->output || status != SC_OK) return;
     if (in && in->shown) show_written(sink, &event, m, in->shown);
@@ -63,12 +76,14 @@ static sc_rt_event event_in(const sc_rt_hearing *hearing, const sc_rt_delegate_e
 
 void sc_rt_delegate_begin(const sc_rt_hearing *hearing, const sc_rt_delegate_event *within) {
     const sc_rt_event event = event_in(hearing, within);
+    begin_count(hearing->method, event.kind);
     hearing->sink->begin(hearing->sink, &event);
 }
 
 void sc_rt_delegate_end(const sc_rt_hearing *hearing, const sc_rt_delegate_event *within,
                         sc_status status) {
-    const sc_rt_event event = event_in(hearing, within);
+    sc_rt_event event = event_in(hearing, within);
+    end_count(hearing->method, &event);
     hearing->sink->end(hearing->sink, &event, status);
 }
 

@@ -46,6 +46,7 @@ typedef enum sc_rt_event_kind {
     SC_RT_EVENT_INSTRUCTION,
     SC_RT_EVENT_DELEGATE  // work of a delegate during its call
 } sc_rt_event_kind;
+enum { SC_RT_EVENT_KINDS = SC_RT_EVENT_DELEGATE + 1 };
 
 typedef struct sc_rt_event {
     sc_rt_event_kind kind;
@@ -55,6 +56,8 @@ typedef struct sc_rt_event {
     const sc_rt_origin *origins;  // the instructions that it stands for, in the order of the file;
                                   // one at least
     uint32_t origin_count;
+    // Threads that had a share in the work, the engine's own included. 0 when it begins.
+    uint32_t threads;
     // For a delegate: ExecuTorch's delegate debug id, which is a text or a number.
     sc_str delegate_id;  // without data if the backend counts: `delegate_number`
     int64_t delegate_number;

@@ -55,8 +55,9 @@ struct sc_rt_program {
     SC_VEC(sc_rt_shared *) shared;
     sc_rt_pool *pools;  // by memory id, 0 unused
     uint32_t pool_count;
-    sc_rt_method **methods;  // by plan index, NULL until loaded
-    sc_rt_sink *sink;        // NULL: there is no listener
+    sc_rt_method **methods;                    // by plan index, NULL until loaded
+    sc_rt_sink *sink;                          // NULL: there is no listener
+    uint64_t shared_calls[SC_RT_EVENT_KINDS];  // when the last event of a kind began
 };
 
 // The file's table of method `index`.

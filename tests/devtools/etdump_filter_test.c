@@ -1,7 +1,8 @@
-// Which values of delegates a dump has: the host chooses.
+// Dumps have more than times: threads, and values of delegates, among which the host chooses.
 #include "devtools/etdump/etdump.h"
 #include "devtools/inspect/etdump_read.h"
 #include "setup.h"
+#include "team.h"
 
 // Keeps texts that begin with an "A", and 7.
 static bool keeps_some(void *user, sc_str id, int64_t number) {
@@ -55,6 +56,67 @@ static const char *ids_of(setup *s, const sc_dump_run *run, sc_dump_event_kind k
     }
     return sc_sb_terminate(&text);
 }
+
+// --- Threads -------------------------------------------------------------------------------------
+
+// Threads of each event, one after the other.
+static const char *threads_of(setup *s, const sc_dump_run *run) {
+    sc_sb text;
+    sc_sb_init(&text, &s->arena);
+    for (uint32_t i = 0; i < run->event_count; i++) {
+        const sc_dump_event *e = &run->events[i];
+        if (e->kind != SC_DUMP_PROFILE) continue;
+        CHECK_EQ_UINT(e->metadata.size, 0);
+        sc_sb_addf(&text, "%u ", e->threads);
+    }
+    return sc_sb_terminate(&text);
+}
+
+static void report_threads(sc_rt_sink *sink, sc_rt_event event, uint32_t threads) {
+    sink->begin(sink, &event);
+    event.threads = threads;
+    sink->end(sink, &event, SC_OK);
+}
+
+// Dumps say how many threads had a share, in engines that have several.
+TEST(events_have_their_threads) {
+    static const sc_rt_origin origin = {0, 0, {"aten::add.out", 13}};
+    for (uint32_t width = 1; width <= 3; width += 2) {
+        const sc_rt_event load = {.kind = SC_RT_EVENT_LOAD};
+        sc_rt_event run = {.kind = SC_RT_EVENT_RUN};
+        sc_rt_event node = {.kind = SC_RT_EVENT_DELEGATE, .delegate_number = 4};
+        const sc_rt_event call = {
+            .kind = SC_RT_EVENT_INSTRUCTION, .origins = &origin, .origin_count = 1};
+        const uint8_t *data = NULL;
+        size_t size = 0;
+        sc_etdump_counts counts;
+        sc_dump *read;
+        setup s;
+        setup_begin(&s);
+        team_open(width);
+        const bool is_known = sc_parallel_width() > 1;  // not in wasm
+        sc_etdump *dump = sc_etdump_new(&s.arena, &s.ctx);
+        sc_etdump_set_bytes_max(dump, 1 << 20);
+        sc_rt_sink *sink = sc_etdump_listen(dump, SC_ETDUMP_TIMES, -1);
+        report_threads(sink, load, 1);
+        sink->begin(sink, &run);
+        report_threads(sink, node, 3);
+        report_threads(sink, call, 2);
+        run.threads = 3;
+        sink->end(sink, &run, SC_OK);
+        team_close();
+        REQUIRE_OK(sc_etdump_finish(dump));
+        REQUIRE_OK(sc_etdump_write(&s.ctx, dump, &s.arena, &data, &size, &counts));
+        sc_etdump_clear(dump);
+        REQUIRE_OK(sc_dump_read(&s.ctx, sc_source_from_memory(&s.arena, data, size), NULL, &read));
+        REQUIRE(read->run_count == 2);
+        CHECK_EQ_STR(threads_of(&s, &read->runs[0]), is_known ? "1 1 " : "0 0 ");
+        CHECK_EQ_STR(threads_of(&s, &read->runs[1]), is_known ? "3 2 2 3 " : "0 0 0 0 ");
+        setup_end(&s);
+    }
+}
+
+// --- Values --------------------------------------------------------------------------------------
 
 TEST(the_host_chooses_among_values_of_delegates_alone) {
     for (int is_filtered = 0; is_filtered < 2; is_filtered++) {

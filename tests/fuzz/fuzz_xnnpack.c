@@ -177,7 +177,8 @@ static void run(sc_ctx *ctx, const sc_xnn_graph *graph, const uint8_t *data, siz
     if (sc_rt_backend_xnnpack.init(ctx, &start, &state, &inputs) == SC_OK) {
         uint32_t depth = 0;
         sc_rt_sink sink = {hear_begin, hear_end, hear_output, &depth};
-        const sc_rt_method method = {.name = SC_STR("forward")};
+        sc_rt_program program = {.sink = &sink};
+        const sc_rt_method method = {.program = &program, .name = SC_STR("forward")};
         const sc_rt_hearing hearing = {&sink, &method, NULL};
         sc_rt_delegate_call call = {a.args, inputs, a.count, NULL};
         give_memory(ctx, &a);

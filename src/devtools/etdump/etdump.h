@@ -10,7 +10,8 @@
 // instructions is reported with an equal share of its time, one after the other. The sum is
 // measured, the shares are not.
 //
-// The dump has more than the official one. Values of merged instructions are marked as missing. The
+// The dump has more than the official one. Values of merged instructions are marked as missing. In
+// an engine with threads, events tell how many of them had a share (devtools/dump_threads.h). The
 // index of bundled inputs is stored. bfloat16 becomes float32. A value that the format cannot store
 // becomes `Null` instead of an abort.
 // Prefixes: sc_etdump_ records a dump and writes it; sc_dump_ (inspect/etdump_read.h) reads one.

@@ -21,7 +21,10 @@ typedef struct sc_etdump_entry {
     uint8_t what;   // RUN: sc_etdump_level; INSTRUCTION: sc_rt_kind; VALUE: sc_evalue_tag other
                     // than a list
     uint8_t dtype;  // tensors: the dtype in the file
-    uint8_t rank;
+    union {
+        uint8_t rank;
+        uint8_t threads;  // LOAD, RUN, NODE, INSTRUCTION: how many worked; 0: there was only one
+    };
     uint32_t count;  // INSTRUCTION: origins; LIST: values; tensors: start of their sizes
     union {
         const sc_rt_origin *origins;

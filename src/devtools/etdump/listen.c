@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/parallel.h"
+
 void sc_etdump_init(sc_etdump *dump, sc_ctx *ctx, uint64_t bytes_max) {
     *dump = (sc_etdump){.ctx = ctx, .bytes_max = bytes_max};
     sc_arena_init(&dump->name_arena);
@@ -84,6 +86,11 @@ static uint64_t look_at_clock(sc_etdump *dump) {
     return now;
 }
 
+// Dumps of an engine with one thread do not tell the number.
+static uint8_t threads_of(const sc_rt_event *event) {
+    return sc_parallel_width() > 1 ? (uint8_t)event->threads : 0;
+}
+
 static void begin_block(sc_etdump *dump, bool is_run) {
     set_mark(dump);
     sc_etdump_entry *block = sc_etdump_add(dump, is_run ? SC_ETDUMP_RUN : SC_ETDUMP_LOAD);
@@ -111,6 +118,7 @@ static void end_instruction(sc_etdump *dump, const sc_rt_event *event) {
     // Each origin is written in two scopes.
     if (!sc_etdump_charge(dump, 0, UINT64_C(2) * event->origin_count * SC_ETDUMP_WRITTEN)) return;
     entry->what = (uint8_t)event->work;
+    entry->threads = threads_of(event);
     entry->count = event->origin_count;
     entry->origins = event->origins;
     entry->begin = dump->begin;
@@ -133,24 +141,27 @@ static void end_node(sc_etdump *dump, const sc_rt_event *event) {
     const sc_str *id = is_number ? NULL : sc_etdump_keep_name(dump, id_of(event, text));
     sc_etdump_entry *entry = sc_etdump_add(dump, SC_ETDUMP_NODE);
     if (!entry) return;
+    entry->threads = threads_of(event);
     entry->id = id;
     entry->count = is_number ? (uint32_t)event->delegate_number : 0;
     entry->begin = dump->node_begin;
     entry->end = now;
 }
 
-static void end_block(sc_etdump *dump, bool is_run) {
+static void end_block(sc_etdump *dump, const sc_rt_event *event) {
     if (dump->status != SC_OK) return;
-    sc_etdump_at(dump, dump->block)->end = look_at_clock(dump);
-    if (is_run) (void)sc_etdump_add(dump, SC_ETDUMP_RETURN);
+    sc_etdump_entry *block = sc_etdump_at(dump, dump->block);
+    block->end = look_at_clock(dump);
+    block->threads = threads_of(event);
+    if (event->kind == SC_RT_EVENT_RUN) (void)sc_etdump_add(dump, SC_ETDUMP_RETURN);
 }
 
 static void on_end(sc_rt_sink *sink, const sc_rt_event *event, sc_status status) {
     (void)status;
     sc_etdump *dump = sink->user;
     switch (event->kind) {
-    case SC_RT_EVENT_LOAD: end_block(dump, false); return;
-    case SC_RT_EVENT_RUN: end_block(dump, true); return;
+    case SC_RT_EVENT_LOAD:
+    case SC_RT_EVENT_RUN: end_block(dump, event); return;
     case SC_RT_EVENT_INSTRUCTION: end_instruction(dump, event); return;
     case SC_RT_EVENT_DELEGATE: end_node(dump, event); return;
     }

@@ -4,7 +4,11 @@
 // An instruction may stand for several of the file. All of them are written one after the other,
 // each with an equal share of the time. Their sum is the measured time; the share of each is
 // unknown. The results belong to the last one.
+#include <stdio.h>
+
+#include "base/parallel.h"
 #include "base/strides.h"
+#include "devtools/dump_threads.h"
 #include "devtools/etdump/internal.h"
 #include "etdump_fbs.h"
 
@@ -15,8 +19,9 @@ typedef struct writer {
     sc_etdump_counts *counts;
     sc_arena *arena;
     sc_fb_builder b;
-    sc_map names;     // names -> their strings
-    sc_imap kernels;  // names of operators -> strings
+    sc_map names;                             // names -> their strings
+    sc_imap kernels;                          // names of operators -> strings
+    sc_fb_ref metadata[SC_PARALLEL_MAX + 1];  // by number of threads
     refs blocks, events;
     uint64_t at;       // the entry to write next
     bool is_complete;  // the block should have the results of every kernel
@@ -59,6 +64,17 @@ static void add_event(writer *w, sc_fb_ref event) {
 
 // --- Scopes --------------------------------------------------------------------------------------
 
+// The number of threads as text. The format has no field for it, so it takes the one for metadata
+// of delegates, which readers pass on as it is.
+static sc_fb_ref metadata_of(writer *w, const sc_etdump_entry *entry) {
+    sc_fb_ref *known = &w->metadata[entry->threads];
+    if (*known) return *known;
+    char text[16];
+    const int size = snprintf(text, sizeof text, SC_DUMP_THREADS "%u", entry->threads);
+    *known = sc_fb_add_vector(&w->b, text, (uint32_t)size, 1, 4);
+    return *known;
+}
+
 // Ends the current event.
 static void add_profile(writer *w, uint64_t begin, uint64_t end) {
     sc_etdp_ProfileEvent_set_start_time(&w->b, begin);
@@ -69,11 +85,15 @@ static void add_profile(writer *w, uint64_t begin, uint64_t end) {
     add_event(w, sc_fb_end(&w->b));
 }
 
-static void add_scope(writer *w, sc_fb_ref name, place at, uint64_t begin, uint64_t end) {
+// `of` is the entry that the scope belongs to.
+static void add_scope(writer *w, sc_fb_ref name, place at, const sc_etdump_entry *of,
+                      uint64_t begin, uint64_t end) {
+    const sc_fb_ref metadata = of->threads ? metadata_of(w, of) : 0;
     sc_fb_begin(&w->b);
     sc_etdp_ProfileEvent_set_name(&w->b, name);
     sc_etdp_ProfileEvent_set_chain_index(&w->b, at.chain);
     sc_etdp_ProfileEvent_set_instruction_id(&w->b, at.instruction);
+    sc_etdp_ProfileEvent_set_delegate_debug_metadata(&w->b, metadata);
     add_profile(w, begin, end);
 }
 
@@ -114,8 +134,8 @@ static void add_call(writer *w, const sc_etdump_entry *entry, uint32_t index) {
     const place at = place_of(origin);
     const uint64_t begin = share_begin(entry, index), end = share_begin(entry, index + 1);
     if (sc_etdump_is_kernel((sc_rt_kind)entry->what, origin))
-        add_scope(w, kernel_name(w, origin->op_name), at, begin, end);
-    add_scope(w, string_of(w, call_name(entry, origin)), at, begin, end);
+        add_scope(w, kernel_name(w, origin->op_name), at, entry, begin, end);
+    add_scope(w, string_of(w, call_name(entry, origin)), at, entry, begin, end);
 }
 
 // --- Values --------------------------------------------------------------------------------------
@@ -258,7 +278,8 @@ static void add_node(writer *w, const sc_etdump_entry *node, const sc_etdump_ent
     place at = place_of(&call->origins[call->count - 1]);
     at.node = node;
     const sc_fb_ref id = node->id ? string_of(w, *node->id) : 0;
-    const sc_fb_ref metadata = sc_fb_add_vector(&w->b, NULL, 0, 1, 4);
+    const sc_fb_ref metadata =
+        node->threads ? metadata_of(w, node) : sc_fb_add_vector(&w->b, NULL, 0, 1, 4);
     sc_fb_begin(&w->b);
     sc_etdp_ProfileEvent_set_chain_index(&w->b, at.chain);
     sc_etdp_ProfileEvent_set_instruction_id(&w->b, at.instruction);
@@ -300,8 +321,9 @@ static void end_block(writer *w, sc_str name) {
 
 static void add_load(writer *w, const sc_etdump_entry *entry) {
     w->bundled_input_index = -1;
-    add_scope(w, string_of(w, SC_STR("Method::init")), outside, entry->begin, entry->end);
-    add_scope(w, string_of(w, SC_STR("Program::load_method")), outside, entry->begin, entry->end);
+    const uint64_t begin = entry->begin, end = entry->end;
+    add_scope(w, string_of(w, SC_STR("Method::init")), outside, entry, begin, end);
+    add_scope(w, string_of(w, SC_STR("Program::load_method")), outside, entry, begin, end);
     end_block(w, SC_STR("Default"));
 }
 
@@ -315,7 +337,7 @@ static void add_run(writer *w, const sc_etdump_entry *run) {
         add_instruction(w, call);
     }
     w->at++;
-    add_scope(w, string_of(w, SC_STR("Method::execute")), outside, run->begin, run->end);
+    add_scope(w, string_of(w, SC_STR("Method::execute")), outside, run, run->begin, run->end);
     while (next_is_value(w)) add_debug(w, outside, true);
     end_block(w, SC_STR("Execute"));
 }

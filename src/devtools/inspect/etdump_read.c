@@ -1,5 +1,6 @@
 // Reads runs and their events from the FlatBuffer. Events are small, and a hostile file may refer
 // to the same ones many times. So the size of the file bounds their number.
+#include "devtools/dump_threads.h"
 #include "devtools/inspect/etdump_read_internal.h"
 #include "etdump_fbs.h"
 
@@ -47,6 +48,14 @@ static void read_profile(sc_fb_table t, sc_dump_event *out) {
         .end = sc_etdp_ProfileEvent_end_time(t),
         .metadata = {(const char *)metadata.items, metadata.count},
     };
+    uint64_t threads;
+    const sc_str mark = SC_STR(SC_DUMP_THREADS);
+    if (!sc_str_starts_with(out->metadata, SC_DUMP_THREADS) ||
+        !sc_parse_u64(sc_str_slice(out->metadata, mark.size, out->metadata.size), &threads) ||
+        threads > UINT32_MAX)
+        return;
+    out->threads = (uint32_t)threads;
+    out->metadata = (sc_str){0};
 }
 
 // The chain of a value is an unsigned 64-bit number, all others are signed 32-bit numbers. Outside

@@ -55,6 +55,7 @@ typedef struct sc_dump_event {
     sc_str delegate_str;   // NULL data: absent
     uint64_t start, end;   // PROFILE, in ticks
     sc_str metadata;       // PROFILE, any bytes
+    uint32_t threads;      // PROFILE: how many worked; 0: unknown
     const sc_dump_value *value;
     uint32_t allocator;  // ALLOCATION: index in the run's list, which may be shorter
     uint64_t bytes;

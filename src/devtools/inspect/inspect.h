@@ -122,7 +122,8 @@ typedef struct sc_inspect_event {
     bool is_delegated;
     bool is_wrapper;  // it wraps another event of the same instruction
     bool has_time;
-    uint32_t calls;  // calls in each run; their times are added up
+    uint32_t calls;    // calls in each run; their times are added up
+    uint32_t threads;  // the most that worked on one call; 0: unknown
     sc_perf perf;
     uint64_t start;   // of the first run, in ticks
     uint32_t parent;  // index, or SC_INSPECT_NONE

@@ -124,6 +124,10 @@ static void put_place(sc_json_writer *w, const sc_inspection *in, const sc_inspe
     else
         sc_json_put_null(w, "perf");
     sc_json_put_u64(w, "calls", e->calls);
+    if (e->threads)
+        sc_json_put_u64(w, "threads", e->threads);
+    else
+        sc_json_put_null(w, "threads");
     if (e->has_time && e->start >= in->origin)
         sc_json_put_f64(w, "start", since_origin(in, e->start));
     else

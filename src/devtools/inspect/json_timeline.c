@@ -62,6 +62,7 @@ static void put_arguments(sc_json_writer *w, const sc_inspection *in, const sc_i
         sc_json_put_i64(w, "chain", e->chain);
         sc_json_put_i64(w, "instruction", e->instruction);
     }
+    if (e->threads) sc_json_put_u64(w, "threads", e->threads);
     if (e->handles.count) sc_inspect_put_handles(w, "handles", e->handles);
     if (e->node_count) {
         sc_inspect_put_ops(w, in->ctx->scratch, e);

@@ -14,7 +14,7 @@ typedef struct moment {
     const sc_dump_event *first;
     uint32_t place;
     bool has_time;
-    uint32_t calls;
+    uint32_t calls, threads;
     double elapsed;
 } moment;
 
@@ -74,6 +74,7 @@ static void add_time(const sc_inspection *in, sketch *s, const sc_dump_event *e)
     if (m->calls++ == 0) s->places.data[at].timed++;
     m->has_time = sc_inspect_elapsed(in, e, &elapsed) && (m->has_time || m->calls == 1);
     m->elapsed += elapsed;
+    if (e->threads > m->threads) m->threads = e->threads;
 }
 
 static void add_value(sketch *s, const sc_dump_event *e) {
@@ -225,6 +226,7 @@ static sc_status add_times(sc_inspection *in, sc_inspect_block *block, uint32_t 
         const place *p = &s.places.data[m->place];
         ((double *)e->perf.raw)[run] = m->elapsed;
         e->has_time = e->has_time && m->has_time;
+        if (m->threads > e->threads) e->threads = m->threads;
         // Events of one place are adjacent, and share its values.
         if (run > 0 && (i == 0 || m[-1].place != m->place))
             status =

@@ -77,6 +77,25 @@ test("engines take the fastest flavour of the host, and say why not a faster one
   client.terminate();
 });
 
+test("events tell how many threads had a share", async (t) => {
+  const threadsOf = async (threads: number, rounds: number): Promise<Set<number | null>> => {
+    const engine = await engineOf(t, { threads });
+    const program = engine.load(engine.lower(FACE, { partitioner: "xnnpack" }));
+    const found = new Set<number | null>();
+    // Threads come late, and may be late for all of a run on a machine that does other things.
+    for (let round = 0; round < rounds && !found.has(2); round++) {
+      program.run("forward", [image], { events: true });
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      const blocks = engine.inspector({ etdump: program.etdump().etdump }).events();
+      for (const { events } of blocks) for (const event of events) found.add(event.threads);
+    }
+    return found;
+  };
+  assert.deepEqual(await threadsOf(1, 3), new Set([null]));
+  const shared = await threadsOf(2, 300);
+  assert.deepEqual([...shared].sort(), [1, 2]);
+});
+
 test("a module that is given is taken as it is", async (t) => {
   for (const [file, binary] of [
     ["sconce.wasm", "simd"],

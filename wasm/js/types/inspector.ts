@@ -95,6 +95,11 @@ export interface InspectorEvent {
    */
   calls: number;
   /**
+   * How many threads had a share in one call, at most. Null in dumps of engines with one thread, and
+   * of other runtimes.
+   */
+  threads: number | null;
+  /**
    * Its start in the first run, in the target scale, counted from the first start in the dump. Null
    * if it has no start.
    */

@@ -73,6 +73,15 @@ function eventColumns(tell: Tell): Column<EventRow>[] {
       width: "3.5rem",
     },
     {
+      id: "threads",
+      name: "Threads",
+      key: (r) => r.it.threads,
+      show: (r) => r.it.threads ?? "",
+      isNumber: true,
+      from: "wide",
+      width: "4.5rem",
+    },
+    {
       id: "source",
       name: "Source line",
       key: sourceOf,

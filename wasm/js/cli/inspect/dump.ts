@@ -21,7 +21,7 @@ import { isJson, say, warn } from "../print/terminal.js";
 // --- Events --------------------------------------------------------------------------------------
 
 const TIMES = ["p10", "p50", "p90", "min", "max", "avg"] as const;
-const HEADS = ["event", ...TIMES, "operators", "backend", "line"];
+const HEADS = ["event", ...TIMES, "threads", "operators", "backend", "line"];
 
 const nameOf = (e: InspectorEvent): string =>
   e.parent !== null && e.isDelegated ? `  ${e.name}` : e.name;
@@ -29,6 +29,7 @@ const nameOf = (e: InspectorEvent): string =>
 const rowOf = (e: InspectorEvent): Cell[] => [
   nameOf(e),
   ...TIMES.map((name) => e.perf?.[name] ?? null),
+  e.threads,
   some(e.ops),
   e.backend ?? "",
   sourceOf(e.nodes),
@@ -46,11 +47,14 @@ function sayEvents(block: EventBlock): void {
   if (events.length === 0) return say("  no events");
   const isSingle = block.runs === 1;
   const times = isSingle ? (["avg"] as const) : TIMES_SHOWN;
+  const tellsThreads = events.some(({ threads }) => threads !== null);
+  const heads = [...(isSingle ? ["time"] : times), ...(tellsThreads ? ["threads"] : [])];
   sayTable(
-    ["event", ...(isSingle ? ["time"] : times), "operators", "backend", "line"],
+    ["event", ...heads, "operators", "backend", "line"],
     events.map((e) => [
       nameOf(e),
       ...times.map((name) => e.perf?.[name] ?? null),
+      ...(tellsThreads ? [e.threads] : []),
       some(e.ops),
       e.backend ?? "",
       sourceOf(e.nodes),
