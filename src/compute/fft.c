@@ -201,6 +201,15 @@ void sc_fft_start(sc_fft *f, void *memory) {
     fill_chirp(f);
 }
 
+uint64_t sc_fft_line_bytes(const sc_fft *f) { return 2 * line_bytes(f); }
+
+sc_fft sc_fft_with_lines(const sc_fft *f, void *memory) {
+    sc_fft own = *f;
+    own.line = memory;
+    own.spare = (char *)memory + line_bytes(f);
+    return own;
+}
+
 // --- Runs ----------------------------------------------------------------------------------------
 
 static void put_pair(const sc_fft *f, void *out, int64_t i, double re, double im) {

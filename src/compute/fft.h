@@ -48,6 +48,11 @@ uint64_t sc_fft_bytes_max(int64_t length);
 // Computes roots in `memory`, which is 16-byte aligned and stays with the plan.
 void sc_fft_start(sc_fft *f, void *memory);
 
+// The bytes in which a plan keeps the lines that it works on. Another thread takes a copy of the
+// plan with memory of its own for them.
+uint64_t sc_fft_line_bytes(const sc_fft *f);
+sc_fft sc_fft_with_lines(const sc_fft *f, void *memory);
+
 // The first number of a line, and of its result, which may be at the same place.
 typedef struct sc_fft_line {
     const void *in;

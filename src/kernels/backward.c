@@ -1,5 +1,6 @@
 // Gradients of convolution and max pooling, as on-device training uses them. Written from the
 // definition, with sums in double.
+#include "base/parallel.h"
 #include "kernels/iter.h"
 
 #define AXES 3
@@ -51,13 +52,24 @@ static bool to_small(const conv *v, const int64_t *large, const int64_t *tap, in
     return true;
 }
 
+typedef struct derivative {
+    const conv *v;
+    const sc_tensor *from, *out;  // from: of the bias
+    bool is_large;
+} derivative;
+
 // Gradient of one side from the other: `out` has the shape of that side.
-static void side_gradient(const conv *v, const sc_tensor *out, bool is_large) {
+static void side_part(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const derivative *g = work;
+    const conv *v = g->v;
+    const sc_tensor *out = g->out;
+    const bool is_large = g->is_large;
     const sc_tensor *from = is_large ? v->small : v->large;
+    (void)thread;
     int64_t own = is_large ? v->large_channels : v->small_channels;
     int64_t other = is_large ? v->small_channels : v->large_channels;
     int64_t pixels = volume(out->sizes + 2, v->axes), taps = volume(v->weight->sizes + 2, v->axes);
-    for (int64_t i = 0; i < v->images * own * v->groups * pixels; i++) {
+    for (int64_t i = first; i < end; i++) {
         int64_t pixel = i % pixels, c = i / pixels % (own * v->groups),
                 n = i / pixels / own / v->groups;
         int64_t group = c / own, at[AXES] = {0}, tap[AXES] = {0}, there[AXES] = {0};
@@ -76,10 +88,21 @@ static void side_gradient(const conv *v, const sc_tensor *out, bool is_large) {
     }
 }
 
-static void weight_gradient(const conv *v, const sc_tensor *out) {
+static void side_gradient(const conv *v, const sc_tensor *out, bool is_large) {
+    derivative g = {.v = v, .out = out, .is_large = is_large};
+    const int64_t taps = volume(v->weight->sizes + 2, v->axes);
+    const int64_t other = is_large ? v->small_channels : v->large_channels;
+    sc_parallel_rows(out->numel, 4 * SC_COST_CONVERT * (double)taps * (double)other, side_part, &g);
+}
+
+static void weight_part(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const derivative *g = work;
+    const conv *v = g->v;
+    const sc_tensor *out = g->out;
+    (void)thread;
     int64_t pixels = volume(v->small->sizes + 2, v->axes), taps = volume(out->sizes + 2, v->axes);
     int64_t columns = v->large_channels;
-    for (int64_t i = 0; i < v->small_channels * v->groups * columns * taps; i++) {
+    for (int64_t i = first; i < end; i++) {
         int64_t tap[AXES] = {0}, at[AXES] = {0}, there[AXES] = {0};
         int64_t b = i / taps % columns, a = i / taps / columns, group = a / v->small_channels;
         double sum = 0.0;
@@ -95,17 +118,34 @@ static void weight_gradient(const conv *v, const sc_tensor *out) {
     }
 }
 
-static void bias_gradient(const sc_tensor *gradient, const sc_tensor *out, uint32_t axes) {
-    int64_t pixels = volume(gradient->sizes + 2, axes);
-    for (int64_t c = 0; c < gradient->sizes[1]; c++) {
+static void weight_gradient(const conv *v, const sc_tensor *out) {
+    derivative g = {.v = v, .out = out};
+    const int64_t pixels = volume(v->small->sizes + 2, v->axes);
+    sc_parallel_rows(out->numel, 4 * SC_COST_CONVERT * (double)pixels * (double)v->images,
+                     weight_part, &g);
+}
+
+static void bias_part(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const derivative *g = work;
+    const sc_tensor *from = g->from, *out = g->out;
+    const uint32_t axes = g->v->axes;
+    const int64_t pixels = volume(from->sizes + 2, axes);
+    (void)thread;
+    for (int64_t c = first; c < end; c++) {
         double sum = 0.0;
-        for (int64_t i = 0; i < gradient->sizes[0] * pixels; i++) {
+        for (int64_t i = 0; i < from->sizes[0] * pixels; i++) {
             int64_t at[AXES] = {0};
-            unravel(i % pixels, gradient->sizes + 2, axes, at);
-            sum += sc_tensor_real(gradient, offset_of(gradient, i / pixels, c, at));
+            unravel(i % pixels, from->sizes + 2, axes, at);
+            sum += sc_tensor_real(from, offset_of(from, i / pixels, c, at));
         }
         sc_tensor_put_real(out, c * out->strides[0], sum);
     }
+}
+
+static void bias_gradient(const conv *v, const sc_tensor *from, const sc_tensor *out) {
+    derivative g = {.v = v, .from = from, .out = out};
+    const double numbers = (double)from->numel / (double)sc_max_i64(from->sizes[1], 1);
+    sc_parallel_rows(from->sizes[1], 2 * SC_COST_CONVERT * numbers, bias_part, &g);
 }
 
 static sc_status wrong_shapes(const sc_kernel_call *call) {
@@ -164,7 +204,7 @@ static sc_status run_conv_backward(const sc_kernel_call *call) {
     if (!fits) return wrong_shapes(call);
     if (wants(call, 0)) side_gradient(&v, outs[0], input == v.large);
     if (wants(call, 1)) weight_gradient(&v, outs[1]);
-    if (wants(call, 2)) bias_gradient(gradient, outs[2], v.axes);
+    if (wants(call, 2)) bias_gradient(&v, gradient, outs[2]);
     return SC_OK;
 }
 

@@ -3,6 +3,7 @@
 // reproduces a run on every machine.
 #include <math.h>
 
+#include "base/parallel.h"
 #include "compute/math_f32.h"
 #include "kernels/move.h"
 
@@ -59,6 +60,31 @@ static sc_status run_fill_tensor(const sc_kernel_call *call) {
 
 // --- Ranges --------------------------------------------------------------------------------------
 
+typedef struct range {
+    const sc_tensor *out;
+    sc_store_fn store;
+    bool is_whole;
+    double first, by;
+    uint64_t first_whole, by_whole;
+} range;
+
+static void write_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const range *r = work;
+    const uint32_t width = sc_dtype_bytes((sc_dtype)r->out->dtype);
+    double reals[SC_BLOCK];
+    int64_t integers[SC_BLOCK];
+    (void)thread;
+    for (int64_t i = from; i < to; i += SC_BLOCK) {
+        const int64_t n = sc_min_i64(SC_BLOCK, to - i);
+        for (int64_t k = 0; k < n; k++) {
+            reals[k] = r->first + (double)(i + k) * r->by;
+            integers[k] = (int64_t)(r->first_whole + (uint64_t)(i + k) * r->by_whole);
+        }
+        r->store((char *)r->out->data + i * width, 1,
+                 r->is_whole ? (void *)integers : (void *)reals, n);
+    }
+}
+
 static sc_status write_range(const sc_kernel_call *call, uint32_t start, uint32_t step) {
     const sc_tensor *out = sc_call_out(call);
     bool whole = sc_dtype_is_integral((sc_dtype)out->dtype, true);
@@ -66,21 +92,14 @@ static sc_status write_range(const sc_kernel_call *call, uint32_t start, uint32_
     sc_store_fn store = sc_storer(class_, out->dtype);
     if (!store) return sc_call_no_kernel(call);
     if (out->rank != 1) return sc_call_fail(call, SC_ERR_SHAPE, "needs a vector for its result");
-    double first = start == UINT32_MAX ? 0.0 : sc_call_number(call, start);
-    double by = step == UINT32_MAX ? 1.0 : sc_call_number(call, step);
-    uint64_t first_whole = start == UINT32_MAX ? 0 : (uint64_t)sc_call_integer(call, start);
-    uint64_t by_whole = step == UINT32_MAX ? 1 : (uint64_t)sc_call_integer(call, step);
-    double reals[SC_BLOCK];
-    int64_t integers[SC_BLOCK];
-    uint32_t width = sc_dtype_bytes((sc_dtype)out->dtype);
-    for (int64_t i = 0; i < out->numel; i += SC_BLOCK) {
-        int64_t n = sc_min_i64(SC_BLOCK, out->numel - i);
-        for (int64_t k = 0; k < n; k++) {
-            reals[k] = first + (double)(i + k) * by;
-            integers[k] = (int64_t)(first_whole + (uint64_t)(i + k) * by_whole);
-        }
-        store((char *)out->data + i * width, 1, whole ? (void *)integers : (void *)reals, n);
-    }
+    range r = {.out = out,
+               .store = store,
+               .is_whole = whole,
+               .first = start == UINT32_MAX ? 0.0 : sc_call_number(call, start),
+               .by = step == UINT32_MAX ? 1.0 : sc_call_number(call, step),
+               .first_whole = start == UINT32_MAX ? 0 : (uint64_t)sc_call_integer(call, start),
+               .by_whole = step == UINT32_MAX ? 1 : (uint64_t)sc_call_integer(call, step)};
+    sc_parallel_rows(out->numel, SC_COST_CONVERT, write_part, &r);
     return SC_OK;
 }
 
@@ -116,20 +135,50 @@ static double random_normal(uint64_t seed, uint64_t counter) {
 
 typedef double (*random_fn)(uint64_t seed, uint64_t counter);
 
+typedef struct drawing {
+    uint64_t seed;
+    sc_stream to;
+    sc_store_fn store;
+    random_fn draw;
+    double scale, shift;
+    int64_t low;  // of integers
+    uint64_t span;
+} drawing;
+
+static void draw_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const drawing *d = work;
+    sc_stream out = d->to;
+    sc_stream_seek(&out, from);
+    (void)thread;
+    for (int64_t i = from; i < to; i += SC_BLOCK) {
+        double block[SC_BLOCK];
+        const int64_t n = sc_min_i64(SC_BLOCK, to - i);
+        for (int64_t k = 0; k < n; k++)
+            block[k] = d->draw(d->seed, (uint64_t)(i + k)) * d->scale + d->shift;
+        sc_stream_store(&out, d->store, block, sizeof *block, n);
+    }
+}
+
+static void draw_integers(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const drawing *d = work;
+    sc_stream out = d->to;
+    sc_stream_seek(&out, from);
+    (void)thread;
+    for (int64_t i = from; i < to; i++) {
+        const uint64_t bits = random_bits(d->seed, (uint64_t)i);
+        const int64_t value = (int64_t)((uint64_t)d->low + bits % d->span);
+        sc_stream_store(&out, d->store, &value, sizeof value, 1);
+    }
+}
+
 static sc_status write_random(const sc_kernel_call *call, random_fn draw, double scale,
                               double shift) {
     const sc_tensor *out = sc_call_out(call);
-    sc_store_fn store = sc_storer(SC_CLASS_F64, out->dtype);
-    sc_stream to;
-    if (!store || !sc_dtype_is_float((sc_dtype)out->dtype)) return sc_call_no_kernel(call);
-    SC_TRY(sc_stream_open(call->ctx, &to, out, out));
-    for (int64_t i = 0; i < out->numel; i += SC_BLOCK) {
-        double block[SC_BLOCK];
-        int64_t n = sc_min_i64(SC_BLOCK, out->numel - i);
-        for (int64_t k = 0; k < n; k++)
-            block[k] = draw(call->seed, (uint64_t)(i + k)) * scale + shift;
-        sc_stream_store(&to, store, block, sizeof *block, n);
-    }
+    drawing d = {.seed = call->seed, .draw = draw, .scale = scale, .shift = shift};
+    d.store = sc_storer(SC_CLASS_F64, out->dtype);
+    if (!d.store || !sc_dtype_is_float((sc_dtype)out->dtype)) return sc_call_no_kernel(call);
+    SC_TRY(sc_stream_open(call->ctx, &d.to, out, out));
+    sc_parallel_rows(out->numel, 2 * SC_COST_FUNCTION, draw_part, &d);
     return SC_OK;
 }
 
@@ -148,15 +197,11 @@ static sc_status run_uniform(const sc_kernel_call *call) {
 
 static sc_status write_random_integers(const sc_kernel_call *call, int64_t low, int64_t high) {
     const sc_tensor *out = sc_call_out(call);
-    sc_store_fn store = sc_storer(SC_CLASS_I64, out->dtype);
-    sc_stream to;
-    if (!store || high <= low) return sc_call_fail(call, SC_ERR_ARGUMENT, "needs low < high");
-    uint64_t span = (uint64_t)high - (uint64_t)low;
-    SC_TRY(sc_stream_open(call->ctx, &to, out, out));
-    for (int64_t i = 0; i < out->numel; i++) {
-        int64_t value = (int64_t)((uint64_t)low + random_bits(call->seed, (uint64_t)i) % span);
-        sc_stream_store(&to, store, &value, sizeof value, 1);
-    }
+    drawing d = {.seed = call->seed, .low = low, .span = (uint64_t)high - (uint64_t)low};
+    d.store = sc_storer(SC_CLASS_I64, out->dtype);
+    if (!d.store || high <= low) return sc_call_fail(call, SC_ERR_ARGUMENT, "needs low < high");
+    SC_TRY(sc_stream_open(call->ctx, &d.to, out, out));
+    sc_parallel_rows(out->numel, 2 * SC_COST_FUNCTION, draw_integers, &d);
     return SC_OK;
 }
 
@@ -183,6 +228,33 @@ static sc_status run_randperm(const sc_kernel_call *call) {
     return SC_OK;
 }
 
+typedef struct dropping {
+    const sc_tensor *self, *out;
+    sc_stream from, to, mask;
+    uint64_t seed;
+    double p;
+    bool trains;
+} dropping;
+
+static void drop_part(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const dropping *d = work;
+    sc_stream from = d->from, to = d->to, mask = d->mask;
+    sc_stream_seek(&from, first);
+    sc_stream_seek(&to, first);
+    sc_stream_seek(&mask, first);
+    const double scale = d->p < 1.0 ? 1.0 / (1.0 - d->p) : 0.0;
+    (void)thread;
+    for (int64_t i = first; i < end; i++) {
+        double x;
+        const bool keeps = !d->trains || random_unit(d->seed, (uint64_t)i) >= d->p;
+        const uint8_t flag = keeps;
+        sc_stream_load(&from, sc_loader(SC_CLASS_F64, d->self->dtype), &x, sizeof x, 1);
+        x = d->trains ? x * keeps * scale : x;  // NaN stays, as in PyTorch
+        sc_stream_store(&to, sc_storer(SC_CLASS_F64, d->out->dtype), &x, sizeof x, 1);
+        sc_stream_store(&mask, sc_storer(SC_CLASS_B8, SC_DTYPE_BOOL), &flag, 1, 1);
+    }
+}
+
 // Out 0 is the scaled input where the mask keeps it, and out 1 is the mask.
 static sc_status run_dropout(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0), *out = sc_call_tensor(call, 3);
@@ -196,20 +268,11 @@ static sc_status run_dropout(const sc_kernel_call *call) {
         return sc_call_fail(call, SC_ERR_SHAPE, "needs a result of its input's sizes");
     if (!(p >= 0.0 && p <= 1.0))
         return sc_call_fail(call, SC_ERR_ARGUMENT, "the probability is not in [0, 1]");
-    sc_stream from, to, mask;
-    SC_TRY(sc_stream_open(call->ctx, &from, self, out));
-    SC_TRY(sc_stream_open(call->ctx, &to, out, out));
-    SC_TRY(sc_stream_open(call->ctx, &mask, kept, out));
-    double scale = p < 1.0 ? 1.0 / (1.0 - p) : 0.0;
-    for (int64_t i = 0; i < out->numel; i++) {
-        double x;
-        bool keeps = !trains || random_unit(call->seed, (uint64_t)i) >= p;
-        uint8_t flag = keeps;
-        sc_stream_load(&from, sc_loader(SC_CLASS_F64, self->dtype), &x, sizeof x, 1);
-        x = trains ? x * keeps * scale : x;  // NaN stays, as in PyTorch
-        sc_stream_store(&to, sc_storer(SC_CLASS_F64, out->dtype), &x, sizeof x, 1);
-        sc_stream_store(&mask, sc_storer(SC_CLASS_B8, SC_DTYPE_BOOL), &flag, 1, 1);
-    }
+    dropping d = {.self = self, .out = out, .seed = call->seed, .p = p, .trains = trains};
+    SC_TRY(sc_stream_open(call->ctx, &d.from, self, out));
+    SC_TRY(sc_stream_open(call->ctx, &d.to, out, out));
+    SC_TRY(sc_stream_open(call->ctx, &d.mask, kept, out));
+    sc_parallel_rows(out->numel, 4 * SC_COST_FUNCTION, drop_part, &d);
     return SC_OK;
 }
 

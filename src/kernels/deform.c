@@ -2,6 +2,7 @@
 // are sampled once, and then weighted for each of its channels.
 #include <math.h>
 
+#include "base/parallel.h"
 #include "kernels/kernel.h"
 
 typedef struct deform {
@@ -98,6 +99,31 @@ static bool fits(const deform *g) {
            has_places(g->offset, g, 2 * taps) && (!g->use_mask || has_places(g->mask, g, taps));
 }
 
+// Rows of all images, one after the other.
+static void deform_rows(void *work, int64_t from, int64_t to, uint32_t thread) {
+    deform g = *(const deform *)work;
+    if (thread) g.column = sc_parallel_scratch(thread);
+    for (int64_t i = from; i < to; i++) {
+        const int64_t n = i / g.out->sizes[2], row = i % g.out->sizes[2];
+        for (int64_t column = 0; column < g.out->sizes[3]; column++) {
+            sample_place(&g, n, row, column);
+            weigh_place(&g, n, row, column);
+        }
+    }
+}
+
+static void share_rows(deform *g, uint64_t bytes) {
+    const double samples = (double)(bytes / sizeof(double));
+    const double channels = (double)g->weight->sizes[0] / (double)g->groups;
+    const double place = samples * (16 + channels) * SC_COST_CONVERT;
+    const int64_t rows = g->out->sizes[0] * g->out->sizes[2];
+    const int64_t step = sc_parallel_step(rows, place * (double)g->out->sizes[3]);
+    if (step < rows && sc_parallel_reserve(bytes))
+        sc_parallel(rows, step, deform_rows, g);
+    else
+        deform_rows(g, 0, rows, 0);
+}
+
 // (input, weight, offset, mask, bias, stride, stride, pad, pad, dilation, dilation, groups,
 // offset_groups, use_mask, out)
 static sc_status run_deform_conv2d(const sc_kernel_call *call) {
@@ -124,12 +150,7 @@ static sc_status run_deform_conv2d(const sc_kernel_call *call) {
         return sc_call_no_kernel(call);
     if (!fits(&g)) return sc_call_fail(call, SC_ERR_SHAPE, "the operands do not fit");
     if (call->scratch_bytes < deform_scratch(call)) return sc_call_starved(call);
-    for (int64_t n = 0; n < g.out->sizes[0]; n++)
-        for (int64_t row = 0; row < g.out->sizes[2]; row++)
-            for (int64_t column = 0; column < g.out->sizes[3]; column++) {
-                sample_place(&g, n, row, column);
-                weigh_place(&g, n, row, column);
-            }
+    share_rows(&g, deform_scratch(call));
     return SC_OK;
 }
 

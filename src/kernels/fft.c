@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/parallel.h"
 #include "kernels/move.h"
 #include "kernels/reduce.h"
 
@@ -18,6 +19,7 @@ static bool is_real(const sc_tensor *t) {
 
 typedef struct lines {
     sc_fft plan;
+    const sc_reduction *walk;
     sc_fft_line pending[SC_FFT_LANES];
     uint32_t count;
     const sc_tensor *out;
@@ -33,6 +35,27 @@ static void add_line(void *user, sc_stream *elements, int64_t out_offset) {
     char *out = (char *)l->out->data + out_offset * sc_dtype_bytes((sc_dtype)l->out->dtype);
     l->pending[l->count++] = (sc_fft_line){elements->data, out};
     if (l->count == SC_FFT_LANES) flush(l);
+}
+
+// Groups of as many lines as go at a time.
+static void transform_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const lines *all = work;
+    lines l = {.plan = all->plan, .out = all->out};
+    if (thread) l.plan = sc_fft_with_lines(&l.plan, sc_parallel_scratch(thread));
+    const int64_t end = sc_min_i64(to * SC_FFT_LANES, all->walk->out_count);
+    sc_reduction_part(all->walk, from * SC_FFT_LANES, end, add_line, &l);
+    flush(&l);
+}
+
+static void share_lines(lines *l) {
+    const int64_t groups = (l->walk->out_count + SC_FFT_LANES - 1) / SC_FFT_LANES;
+    double cost = SC_COST_CONVERT * SC_FFT_LANES * (double)l->plan.length;
+    for (int64_t n = 1; n < l->plan.length; n *= 4) cost += SC_COST_SUM * (double)l->plan.length;
+    const int64_t step = sc_parallel_step(groups, cost);
+    if (step < groups && sc_parallel_reserve(sc_fft_line_bytes(&l->plan)))
+        sc_parallel(groups, step, transform_part, l);
+    else
+        transform_part(l, 0, groups, 0);
 }
 
 static int64_t length_of(sc_fft_kind kind, const sc_tensor *in, const sc_tensor *out,
@@ -82,8 +105,8 @@ static sc_status transform_dim(const how *h, sc_fft_kind kind, const sc_tensor *
     if (sc_fft_plan(&l.plan) > h->bytes) return sc_call_starved(h->call);
     SC_TRY(sc_reduction_init_along(h->call->ctx, &walk, in, out, dim));
     sc_fft_start(&l.plan, h->scratch);
-    sc_reduction_each(&walk, add_line, &l);
-    flush(&l);
+    l.walk = &walk;
+    share_lines(&l);
     return SC_OK;
 }
 

@@ -1,6 +1,7 @@
 // index.Tensor and index_put: several index tensors, broadcast together, address some dims of a
 // tensor. First they are folded into one list of checked element offsets in scratch. Then the dims
 // that are not indexed move as blocks, one per offset.
+#include "base/parallel.h"
 #include "kernels/move.h"
 
 typedef struct indexing {
@@ -221,25 +222,72 @@ static void block_views(const indexing *x, const sc_strided *other, uint32_t ind
 typedef sc_status (*block_fn)(const sc_kernel_call *call, const sc_strided *self,
                               const sc_strided *other);
 
-// Calls `move` for each broadcast position.
-static sc_status each_block(const sc_kernel_call *call, const indexing *x, const sc_strided *other,
-                            uint32_t index_at, block_fn move) {
+// The blocks of all broadcast positions. Several threads share positions if these are read, because
+// each has a place of its own in the result. If they are written, an index may repeat. Each thread
+// then writes all of them in order, but only some columns.
+typedef struct blocks {
+    const sc_kernel_call *call;
+    const indexing *x;
+    block_fn move;
     sc_strided self, block;
-    sc_stream walk;
-    uint32_t width = sc_dtype_bytes((sc_dtype)x->self->dtype);
-    block_views(x, other, index_at, &self, &block);
-    for (uint32_t d = 0; d < self.rank; d++) {
-        if (self.sizes[d] == 0) return SC_OK;
-    }
-    char *base = self.data;
-    sc_stream_init_dims(&walk, other->data, width, x->rank, other->sizes + index_at,
-                        other->strides + index_at);
-    for (int64_t b = 0; b < x->count; b++) {
+    sc_stream positions;
+    uint32_t dim;  // of the block, which has the columns
+    bool writes_self;
+} blocks;
+
+// Blocks [first, end), and of them columns [from, to).
+static sc_status move_blocks(const blocks *k, int64_t first, int64_t end, int64_t from,
+                             int64_t to) {
+    const int64_t width = sc_dtype_bytes((sc_dtype)k->x->self->dtype);
+    sc_stream walk = k->positions;
+    sc_stream_seek(&walk, first);
+    for (int64_t b = first; b < end; b++) {
+        sc_strided self = k->self, block = k->block;
         int64_t stride;
         sc_stream_run(&walk, 1, &block.data, &stride);
-        self.data = base + x->offsets[b] * (int64_t)width;
-        SC_TRY(move(call, &self, &block));
+        self.data += k->x->offsets[b] * width;
+        if (self.rank > 0) {
+            sc_strided_narrow(&self, k->dim, from, to - from, 1);
+            sc_strided_narrow(&block, k->dim, from, to - from, 1);
+        }
+        SC_TRY(k->move(k->call, &self, &block));
     }
+    return SC_OK;
+}
+
+static int64_t columns_of(const blocks *k) { return k->self.rank ? k->self.sizes[k->dim] : 1; }
+
+// Moves after the first one, which has shown that they do not fail.
+static void move_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const blocks *k = work;
+    (void)thread;
+    const sc_status status = k->writes_self ? move_blocks(k, 1, k->x->count, from, to)
+                                            : move_blocks(k, from + 1, to + 1, 0, columns_of(k));
+    SC_ASSERT(status == SC_OK);
+}
+
+// Calls `move` for each broadcast position.
+static sc_status each_block(const sc_kernel_call *call, const indexing *x, const sc_strided *other,
+                            uint32_t index_at, block_fn move, bool writes_self) {
+    enum { CALL = 100 };  // nanoseconds
+    blocks k = {.call = call, .x = x, .move = move, .writes_self = writes_self};
+    double numbers = 1;
+    block_views(x, other, index_at, &k.self, &k.block);
+    for (uint32_t d = 0; d < k.self.rank; d++) {
+        if (k.self.sizes[d] == 0) return SC_OK;
+        numbers *= (double)k.self.sizes[d];
+        if (k.self.sizes[d] > k.self.sizes[k.dim]) k.dim = d;
+    }
+    if (x->count == 0) return SC_OK;
+    sc_stream_init_dims(&k.positions, other->data, sc_dtype_bytes((sc_dtype)x->self->dtype),
+                        x->rank, other->sizes + index_at, other->strides + index_at);
+    SC_TRY(move_blocks(&k, 0, 1, 0, columns_of(&k)));
+    const double block = CALL + SC_COST_COPY * numbers;
+    if (writes_self)
+        sc_parallel_rows(columns_of(&k), block * (double)x->count / (double)columns_of(&k),
+                         move_part, &k);
+    else
+        sc_parallel_rows(x->count - 1, block, move_part, &k);
     return SC_OK;
 }
 
@@ -251,20 +299,35 @@ static void copy_element(char *to, const char *from, uint32_t width) {
     }
 }
 
-// If every dim is indexed, blocks are single elements, too small to be moved as views.
-static void take_elements(const indexing *x, const sc_strided *to) {
+typedef struct taking {
+    const indexing *x;
+    const sc_strided *to;
+} taking;
+
+static void take_elements_part(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const taking *t = work;
+    const indexing *x = t->x;
+    const sc_strided *to = t->to;
     const uint32_t width = sc_dtype_bytes((sc_dtype)x->self->dtype);
     const char *from = x->self->data;
     sc_stream walk;
     sc_stream_init_dims(&walk, to->data, width, to->rank, to->sizes, to->strides);
-    for (int64_t b = 0, n; b < x->count; b += n) {
+    sc_stream_seek(&walk, first);
+    (void)thread;
+    for (int64_t b = first, n; b < end; b += n) {
         int64_t stride;
         char *data;
-        n = sc_stream_run(&walk, x->count - b, &data, &stride);
+        n = sc_stream_run(&walk, end - b, &data, &stride);
         for (int64_t k = 0; k < n; k++)
             copy_element(data + k * stride * width, from + x->offsets[b + k] * (int64_t)width,
                          width);
     }
+}
+
+// If every dim is indexed, blocks are single elements, too small to be moved as views.
+static void take_elements(const indexing *x, const sc_strided *to) {
+    taking t = {.x = x, .to = to};
+    sc_parallel_rows(x->count, SC_COST_CONVERT, take_elements_part, &t);
 }
 
 static sc_status take(const sc_kernel_call *call, const sc_strided *self, const sc_strided *other) {
@@ -347,7 +410,7 @@ static sc_status run_index(const sc_kernel_call *call) {
         take_elements(&x, &dst);
         return SC_OK;
     }
-    return each_block(call, &x, &dst, at, take);
+    return each_block(call, &x, &dst, at, take, false);
 }
 
 // Values broadcast to the sizes of an indexing result.
@@ -368,7 +431,7 @@ static sc_status put_values(const sc_kernel_call *call, const sc_tensor *target)
         src.strides[d] = values->strides[d - missing];
     }
     if (!fits) return sc_call_fail(call, SC_ERR_SHAPE, "the values do not fit the indices");
-    return each_block(call, &x, &src, at, adds ? accumulate : put);
+    return each_block(call, &x, &src, at, adds ? accumulate : put, true);
 }
 
 // (self, indices, values, accumulate, out)

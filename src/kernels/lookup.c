@@ -1,4 +1,5 @@
 // Looking values up: searchsorted, bucketize, and bags of embeddings.
+#include "base/parallel.h"
 #include "kernels/iter.h"
 #include "ops/bag.h"
 
@@ -9,6 +10,8 @@ typedef struct search {
     const sc_tensor *sorter;  // NULL, or the permutation that sorts a row
     bool right;
     bool is_real;
+    bool shares_row;  // all values are looked for in one row
+    int64_t row;      // its length
 } search;
 
 // Does sorted[k] come before the value? A NaN comes before every value, and every value before a
@@ -22,11 +25,14 @@ static bool comes_before(const search *s, int64_t k, int64_t at) {
     return s->right ? !(x > v) : !(x >= v);
 }
 
-static void search_rows(const search *s, int64_t row, bool shares_row) {
+static void search_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const search *s = work;
+    const int64_t row = s->row;
     int64_t per_row = s->values->numel;
-    if (!shares_row && s->values->rank > 0) per_row = s->values->sizes[s->values->rank - 1];
-    for (int64_t i = 0; i < s->values->numel; i++) {
-        int64_t start = shares_row || per_row == 0 ? 0 : i / per_row * row, low = 0, high = row;
+    (void)thread;
+    if (!s->shares_row && s->values->rank > 0) per_row = s->values->sizes[s->values->rank - 1];
+    for (int64_t i = from; i < to; i++) {
+        int64_t start = s->shares_row || per_row == 0 ? 0 : i / per_row * row, low = 0, high = row;
         while (low < high) {
             int64_t middle = low + (high - low) / 2, k = middle;
             if (s->sorter) {
@@ -63,7 +69,11 @@ static sc_status run_search(const sc_kernel_call *call, search *s) {
         return sc_call_no_kernel(call);
     s->is_real = sc_dtype_is_float((sc_dtype)s->sorted->dtype) ||
                  sc_dtype_is_float((sc_dtype)s->values->dtype);
-    search_rows(s, s->sorted->sizes[s->sorted->rank - 1], shares);
+    s->shares_row = shares;
+    s->row = s->sorted->sizes[s->sorted->rank - 1];
+    double cost = SC_COST_CONVERT;
+    for (int64_t n = 1; n < s->row; n *= 2) cost += 2 * SC_COST_CONVERT;
+    sc_parallel_rows(s->values->numel, cost, search_part, s);
     return SC_OK;
 }
 
@@ -93,30 +103,53 @@ typedef struct bags {
     const sc_tensor *weight, *indices, *offsets, *weights, *out;
     const sc_tensor *bag_of, *sizes, *winners;
     int64_t mode, padding, count;
+    bool stops;  // at the end of the bag, even the last one
 } bags;
 
 static void put_if_room(const sc_tensor *t, int64_t count, int64_t at, int64_t value) {
     if (t->numel == count) sc_tensor_put_integer(t, at, value);
 }
 
-// Rows [first, last) of the index list are bag `bag`; those before `end` are reduced.
-static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag, int64_t first,
-                          int64_t last, int64_t end) {
-    int64_t columns = b->weight->sizes[1], used = 0;
-    for (int64_t i = first; i < last; i++) {
+// Rows [first, last) of the index list are a bag. The next offset, if there is one, is `next`.
+typedef struct bag_rows {
+    int64_t first, last, next;
+} bag_rows;
+
+static bag_rows rows_of_bag(const bags *b, int64_t bag) {
+    const int64_t all = b->indices->numel;
+    bag_rows r = {sc_tensor_integer(b->offsets, bag), all, all};
+    if (bag + 1 < b->offsets->numel) r.next = sc_tensor_integer(b->offsets, bag + 1);
+    if (bag + 1 < b->count) r.last = r.next;
+    return r;
+}
+
+static sc_status check_bag(const sc_kernel_call *call, const bags *b, int64_t bag) {
+    const bag_rows r = rows_of_bag(b, bag);
+    if (r.first < 0 || r.next < r.first || r.next > b->indices->numel)
+        return sc_call_fail(call, SC_ERR_INDEX, "the offsets do not ascend");
+    for (int64_t i = r.first; i < r.last; i++) {
         int64_t index = sc_tensor_integer(b->indices, i);
         if (index < 0 || index >= b->weight->sizes[0])
             return sc_call_fail(call, SC_ERR_INDEX,
                                 "index %lld is out of range for a table of %lld rows",
                                 (long long)index, (long long)b->weight->sizes[0]);
+    }
+    return SC_OK;
+}
+
+static void fill_bag(const bags *b, int64_t bag) {
+    const bag_rows rows = rows_of_bag(b, bag);
+    const int64_t end = b->stops ? rows.next : rows.last;
+    int64_t columns = b->weight->sizes[1], used = 0;
+    for (int64_t i = rows.first; i < rows.last; i++) {
         put_if_room(b->bag_of, b->indices->numel, i, bag);
-        used += index != b->padding;
+        used += sc_tensor_integer(b->indices, i) != b->padding;
     }
     put_if_room(b->sizes, b->count, bag, used);
     for (int64_t c = 0; c < columns; c++) {
         double sum = 0.0;
         int64_t winner = -1;
-        for (int64_t i = first; i < end; i++) {
+        for (int64_t i = rows.first; i < end; i++) {
             int64_t index = sc_tensor_integer(b->indices, i);
             if (index == b->padding) continue;
             double x = sc_tensor_real(b->weight, index * columns + c);
@@ -136,7 +169,11 @@ static sc_status fill_bag(const sc_kernel_call *call, const bags *b, int64_t bag
             put_if_room(b->winners, b->out->numel, bag * columns + c, winner < 0 ? 0 : winner);
     }
     if (b->mode != SC_BAG_MAX) put_if_room(b->winners, b->count, bag, 0);
-    return SC_OK;
+}
+
+static void fill_bags(void *work, int64_t from, int64_t to, uint32_t thread) {
+    (void)thread;
+    for (int64_t bag = from; bag < to; bag++) fill_bag(work, bag);
 }
 
 // (weight, indices, offsets, scale_grad, mode, sparse, per_sample_weights, include_last_offset,
@@ -167,15 +204,11 @@ static sc_status run_embedding_bag(const sc_kernel_call *call) {
     if (b.weights && b.weights->dtype != b.weight->dtype) return sc_call_no_kernel(call);
     for (int64_t i = 0; b.sizes->numel != b.count && i < b.sizes->numel; i++)
         sc_tensor_put_integer(b.sizes, i, 0);  // as long as the offsets: PyTorch leaves it unset
-    const bool stops = sc_bag_stops_at_end(b.mode, (sc_dtype)b.weight->dtype, b.padding);
-    for (int64_t bag = 0; bag < b.count; bag++) {
-        int64_t first = sc_tensor_integer(b.offsets, bag), last = b.indices->numel, end = last;
-        if (bag + 1 < b.offsets->numel) end = sc_tensor_integer(b.offsets, bag + 1);
-        if (first < 0 || end < first || end > last)
-            return sc_call_fail(call, SC_ERR_INDEX, "the offsets do not ascend");
-        if (bag + 1 < b.count) last = end;
-        SC_TRY(fill_bag(call, &b, bag, first, last, stops ? end : last));
-    }
+    b.stops = sc_bag_stops_at_end(b.mode, (sc_dtype)b.weight->dtype, b.padding);
+    for (int64_t bag = 0; bag < b.count; bag++) SC_TRY(check_bag(call, &b, bag));
+    const double numbers = (double)b.indices->numel * (double)b.weight->sizes[1];
+    sc_parallel_rows(b.count, 2 * SC_COST_CONVERT * numbers / (double)sc_max_i64(b.count, 1),
+                     fill_bags, &b);
     return SC_OK;
 }
 

@@ -3,6 +3,7 @@
 // In wasm: -O3
 #include <math.h>
 
+#include "base/parallel.h"
 #include "kernels/move.h"
 #include "observe/error.h"
 #include "observe/observe.h"
@@ -17,18 +18,20 @@ static void visit_range(void *to, const float *x, size_t count) {
 
 static void visit_bins(void *to, const float *x, size_t count) { sc_bins_count(to, x, count); }
 
-// All elements, in the order of memory.
-static void walk(sc_stream s, unsigned dtype, int64_t count, visit_fn visit, void *to) {
+// Elements [from, to), in the order of memory.
+static void walk(sc_stream s, unsigned dtype, int64_t from, int64_t to, visit_fn visit,
+                 void *user) {
     const sc_load_fn load = sc_loader(SC_CLASS_F32, dtype);
     if (dtype == SC_DTYPE_F32 && sc_stream_is_dense(&s)) {
-        visit(to, (const float *)s.data, (size_t)count);
+        visit(user, (const float *)s.data + from, (size_t)(to - from));
         return;
     }
-    for (int64_t i = 0; i < count; i += SC_BLOCK) {
+    sc_stream_seek(&s, from);
+    for (int64_t i = from; i < to; i += SC_BLOCK) {
         float block[SC_BLOCK];
-        const int64_t n = sc_min_i64(SC_BLOCK, count - i);
+        const int64_t n = sc_min_i64(SC_BLOCK, to - i);
         sc_stream_load(&s, load, block, sizeof *block, n);
-        visit(to, block, (size_t)n);
+        visit(user, block, (size_t)n);
     }
 }
 
@@ -38,7 +41,28 @@ typedef struct observation {
     sc_observe_kind kind;
     uint32_t axis;
     float *state;  // the result, which begins as a copy of the argument
+    sc_stream elements;
+    sc_value_range ranges[SC_PARALLEL_MAX];  // that each thread saw
+    sc_bins *bins;                           // of this thread; the others have theirs in scratch
 } observation;
+
+static void join(sc_value_range *all, const sc_value_range *part) {
+    // Which of two zeros is less depends on who saw them.
+    all->low = fminf(all->low, part->low) + 0.0f;
+    all->high = fmaxf(all->high, part->high) + 0.0f;
+    all->nans += part->nans;
+    all->infinities += part->infinities;
+}
+
+// Lets threads share `count` rows, and joins what they saw.
+static sc_value_range share_ranges(observation *o, int64_t count, double cost,
+                                   sc_parallel_fn *part) {
+    sc_value_range all = SC_VALUE_RANGE_NONE;
+    for (uint32_t i = 0; i < SC_PARALLEL_MAX; i++) o->ranges[i] = SC_VALUE_RANGE_NONE;
+    sc_parallel_rows(count, cost, part, o);
+    for (uint32_t i = 0; i < SC_PARALLEL_MAX; i++) join(&all, &o->ranges[i]);
+    return all;
+}
 
 static void range_of_channel(const observation *o, int64_t channel, sc_value_range *range) {
     sc_strided view;
@@ -47,43 +71,62 @@ static void range_of_channel(const observation *o, int64_t channel, sc_value_ran
     sc_strided_drop(&view, o->axis, channel);
     sc_stream_init_dims(&s, view.data, sc_dtype_bytes((sc_dtype)view.dtype), view.rank, view.sizes,
                         view.strides);
-    walk(s, view.dtype, o->self->numel / o->self->sizes[o->axis], visit_range, range);
+    walk(s, view.dtype, 0, o->self->numel / o->self->sizes[o->axis], visit_range, range);
 }
 
-static void join(sc_value_range *all, const sc_value_range *part) {
-    all->low = fminf(all->low, part->low);
-    all->high = fmaxf(all->high, part->high);
-    all->nans += part->nans;
-    all->infinities += part->infinities;
-}
-
-static sc_status observe_channels(const observation *o) {
-    const int64_t channels = o->self->sizes[o->axis];
-    sc_value_range all = SC_VALUE_RANGE_NONE;
-    for (int64_t k = 0; k < channels; k++) {
+static void channels_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    observation *o = work;
+    const uint64_t channels = (uint64_t)o->self->sizes[o->axis];
+    for (int64_t k = from; k < to; k++) {
         sc_value_range part = SC_VALUE_RANGE_NONE;
         range_of_channel(o, k, &part);
-        sc_observe_channel(o->state, (uint64_t)channels, (uint64_t)k, &part);
-        join(&all, &part);
+        sc_observe_channel(o->state, channels, (uint64_t)k, &part);
+        join(&o->ranges[thread], &part);
     }
-    sc_observe_end(o->kind, o->state, &all, NULL);
-    return SC_OK;
 }
 
-static sc_status observe_whole(const observation *o) {
-    const sc_kernel_call *call = o->call;
-    sc_value_range range = SC_VALUE_RANGE_NONE;
-    sc_bins *bins = NULL;
-    sc_stream s;
-    SC_TRY(sc_stream_open(call->ctx, &s, o->self, o->self));
-    walk(s, o->self->dtype, o->self->numel, visit_range, &range);
-    if (sc_observe_counts(o->kind) && !sc_value_range_is_empty(&range)) {
-        if (call->scratch_bytes < sizeof *bins) return sc_call_starved(call);
-        bins = call->scratch;
-        sc_observe_bins(o->state, &range, bins);
-        walk(s, o->self->dtype, o->self->numel, visit_bins, bins);
+static void observe_channels(observation *o) {
+    const int64_t channels = o->self->sizes[o->axis];
+    const double cost = SC_COST_SUM * (double)(o->self->numel / channels);
+    const sc_value_range all = share_ranges(o, channels, cost, channels_part);
+    sc_observe_end(o->kind, o->state, &all, NULL);
+}
+
+static void range_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    observation *o = work;
+    walk(o->elements, o->self->dtype, from, to, visit_range, &o->ranges[thread]);
+}
+
+static void bins_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const observation *o = work;
+    walk(o->elements, o->self->dtype, from, to, visit_bins,
+         thread ? sc_parallel_scratch(thread) : o->bins);
+}
+
+// Counts are whole numbers, so any thread may count any part.
+static void count_bins(observation *o) {
+    const int64_t count = o->self->numel, step = sc_parallel_step(count, SC_COST_CONVERT);
+    if (step == count || !sc_parallel_reserve(sizeof *o->bins)) {
+        bins_part(o, 0, count, 0);
+        return;
     }
-    sc_observe_end(o->kind, o->state, &range, bins);
+    const uint32_t width = sc_parallel_width();
+    for (uint32_t i = 1; i < width; i++) memcpy(sc_parallel_scratch(i), o->bins, sizeof *o->bins);
+    sc_parallel(count, step, bins_part, o);
+    for (uint32_t i = 1; i < width; i++) sc_bins_add(o->bins, sc_parallel_scratch(i));
+}
+
+static sc_status observe_whole(observation *o) {
+    const sc_kernel_call *call = o->call;
+    SC_TRY(sc_stream_open(call->ctx, &o->elements, o->self, o->self));
+    const sc_value_range range = share_ranges(o, o->self->numel, SC_COST_SUM, range_part);
+    if (sc_observe_counts(o->kind) && !sc_value_range_is_empty(&range)) {
+        if (call->scratch_bytes < sizeof *o->bins) return sc_call_starved(call);
+        o->bins = call->scratch;
+        sc_observe_bins(o->state, &range, o->bins);
+        count_bins(o);
+    }
+    sc_observe_end(o->kind, o->state, &range, o->bins);
     return SC_OK;
 }
 
@@ -121,15 +164,17 @@ static sc_status run_observe(const sc_kernel_call *call) {
         return sc_call_no_kernel(call);
     if (!sc_observe_is_kind(kind) || (kind == SC_OBSERVE_CHANNELS && self->rank == 0))
         return sc_call_fail(call, SC_ERR_ARGUMENT, "there is no such observer of this tensor");
-    const observation o = {.call = call,
-                           .self = self,
-                           .kind = (sc_observe_kind)kind,
-                           .axis = sc_call_dim(call, 3, self->rank),
-                           .state = sc_call_out(call)->data};
+    observation o = {.call = call,
+                     .self = self,
+                     .kind = (sc_observe_kind)kind,
+                     .axis = sc_call_dim(call, 3, self->rank),
+                     .state = sc_call_out(call)->data};
     SC_TRY(check_state(&o));
     memcpy(o.state, state->data, (size_t)state->numel * sizeof *o.state);
     if (self->numel == 0) return SC_OK;
-    return o.kind == SC_OBSERVE_CHANNELS ? observe_channels(&o) : observe_whole(&o);
+    if (o.kind != SC_OBSERVE_CHANNELS) return observe_whole(&o);
+    observe_channels(&o);
+    return SC_OK;
 }
 
 // --- Comparing -----------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Copies rows with a rule for their ends: reflection and replication padding, and triangles. Also
 // repeat_interleave, which writes out run lengths.
+#include "base/parallel.h"
 #include "kernels/move.h"
 
 typedef enum edge_rule { EDGE_REFLECTS, EDGE_REPLICATES } edge_rule;
@@ -64,29 +65,36 @@ static sc_status check_pads(const sc_kernel_call *call, edge_pad *p) {
     return SC_OK;
 }
 
+// Rows of the last dim, counted through all others.
+static void pad_rows(void *work, int64_t first, int64_t end, uint32_t thread) {
+    const edge_pad *p = work;
+    const uint32_t width = sc_dtype_bytes((sc_dtype)p->in->dtype), outer = p->rank - 1;
+    (void)thread;
+    for (int64_t i = first; i < end; i++) {
+        int64_t to = 0, from = 0, left = i;
+        for (uint32_t d = outer; d-- > 0; left /= p->out->sizes[d]) {
+            const int64_t at = left % p->out->sizes[d];
+            const uint32_t from_last = p->rank - d;
+            int64_t source = at;
+            if (from_last <= p->padded)
+                source =
+                    edge_source(p->rule, at, p->before[p->padded - from_last], p->in->sizes[d]);
+            to += at * p->out->strides[d];
+            from += source * p->in->strides[d];
+        }
+        pad_row(p, (char *)p->out->data + to * width, (const char *)p->in->data + from * width,
+                width);
+    }
+}
+
 static sc_status run_edges(const sc_kernel_call *call) {
     const edge_rule rule = (edge_rule)call->kernel->param;
     edge_pad p = {.rule = rule};
     SC_TRY(check_pads(call, &p));
     if (p.out->numel == 0) return SC_OK;
-    uint32_t width = sc_dtype_bytes((sc_dtype)p.in->dtype), outer = p.rank - 1;
-    int64_t index[SC_RANK_MAX] = {0};
-    for (;;) {
-        int64_t to = 0, from = 0;
-        for (uint32_t d = 0; d < outer; d++) {
-            int64_t source = index[d];
-            if (p.rank - d <= p.padded)
-                source =
-                    edge_source(rule, index[d], p.before[p.padded - (p.rank - d)], p.in->sizes[d]);
-            to += index[d] * p.out->strides[d];
-            from += source * p.in->strides[d];
-        }
-        pad_row(&p, (char *)p.out->data + to * width, (const char *)p.in->data + from * width,
-                width);
-        uint32_t d = outer;
-        while (d > 0 && ++index[d - 1] == p.out->sizes[d - 1]) index[--d] = 0;
-        if (d == 0) return SC_OK;
-    }
+    const int64_t row = p.out->sizes[p.rank - 1];
+    sc_parallel_rows(p.out->numel / row, 20 + SC_COST_SUM * (double)row, pad_rows, &p);
+    return SC_OK;
 }
 
 // --- Triangles -----------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 // Embedding tables of 8, 4 or 2 bits with a scale per row or per group of columns. The even one of
 // two 4-bit columns is in the high half of its byte; 2-bit columns fill a byte from its low end.
+#include "base/parallel.h"
 #include "kernels/iter.h"
 
 typedef struct table {
-    const sc_tensor *weight, *scales, *zeros, *out;
+    const sc_tensor *weight, *scales, *zeros, *indices, *out;
     uint32_t per_byte;       // columns in a byte
     int64_t columns, group;  // columns per scale
 } table;
@@ -49,7 +50,7 @@ static sc_status table_init(const sc_kernel_call *call, table *t, uint32_t per_b
     t->zeros = sc_call_tensor(call, 2);
     t->out = sc_call_out(call);
     t->per_byte = per_byte;
-    const sc_tensor *indices = sc_call_tensor(call, 5);
+    const sc_tensor *indices = t->indices = sc_call_tensor(call, 5);
     bool bytes =
         t->weight->dtype == SC_DTYPE_U8 || (per_byte == 1 && t->weight->dtype == SC_DTYPE_I8);
     bool fits = bytes && t->weight->rank == 2 && sc_tensor_is_contiguous(t->weight) &&
@@ -68,26 +69,46 @@ static sc_status table_init(const sc_kernel_call *call, table *t, uint32_t per_b
     return SC_OK;
 }
 
+static sc_stream indices_of(const table *t) {
+    const sc_tensor *indices = t->indices;
+    sc_stream walk;
+    sc_stream_init_dims(&walk, indices->data, sc_dtype_bytes((sc_dtype)indices->dtype),
+                        indices->rank, indices->sizes, indices->strides);
+    return walk;
+}
+
+static int64_t next_index(const table *t, sc_stream *walk) {
+    int64_t index;
+    sc_stream_load(walk, sc_loader(SC_CLASS_I64, t->indices->dtype), &index, sizeof index, 1);
+    return index;
+}
+
+static void expand_rows(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const table *t = work;
+    const int64_t row_bytes = t->columns * (int64_t)sc_dtype_bytes((sc_dtype)t->out->dtype);
+    sc_stream walk = indices_of(t);
+    sc_stream_seek(&walk, from);
+    (void)thread;
+    for (int64_t i = from; i < to; i++)
+        expand_row(t, next_index(t, &walk), (char *)t->out->data + i * row_bytes);
+}
+
 // (weight, scales, zero_points, quant_min, quant_max, indices, [dtype], out)
 static sc_status look_up(const sc_kernel_call *call) {
     const uint32_t per_byte = (uint32_t)call->kernel->param;
     const sc_tensor *indices = sc_call_tensor(call, 5);
     table t;
-    sc_stream walk;
     SC_TRY(table_init(call, &t, per_byte));
     if (indices->numel == 0 || t.columns == 0) return SC_OK;
-    sc_stream_init_dims(&walk, indices->data, sc_dtype_bytes((sc_dtype)indices->dtype),
-                        indices->rank, indices->sizes, indices->strides);
-    int64_t row_bytes = t.columns * (int64_t)sc_dtype_bytes((sc_dtype)t.out->dtype);
+    sc_stream walk = indices_of(&t);
     for (int64_t i = 0; i < indices->numel; i++) {
-        int64_t index;
-        sc_stream_load(&walk, sc_loader(SC_CLASS_I64, indices->dtype), &index, sizeof index, 1);
+        const int64_t index = next_index(&t, &walk);
         if (index < 0 || index >= t.weight->sizes[0])
             return sc_call_fail(call, SC_ERR_INDEX,
                                 "index %lld is out of range for a table of %lld rows",
                                 (long long)index, (long long)t.weight->sizes[0]);
-        expand_row(&t, index, (char *)t.out->data + i * row_bytes);
     }
+    sc_parallel_rows(indices->numel, SC_COST_CONVERT * (double)t.columns, expand_rows, &t);
     return SC_OK;
 }
 

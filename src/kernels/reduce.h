@@ -35,11 +35,13 @@ sc_status sc_reduction_init_along(sc_ctx *ctx, sc_reduction *r, const sc_tensor 
                                   const sc_tensor *out, uint32_t dim);
 
 // Calls `visit` for each kept position with a fresh copy of the reduced stream and the element
-// offset of the result.
+// offset of the result. Several threads do, so it only reads `user`. An element costs so many
+// nanoseconds.
 typedef void (*sc_reduce_visit)(void *user, sc_stream *elements, int64_t out_offset);
-void sc_reduction_each(const sc_reduction *r, sc_reduce_visit visit, void *user);
-// The same on several threads, so `visit` only reads `user`. An element costs so many nanoseconds.
 void sc_reduction_share(const sc_reduction *r, double cost, sc_reduce_visit visit, void *user);
+// The same on this thread, for kept positions [from, to): for visits that need memory of a thread.
+void sc_reduction_part(const sc_reduction *r, int64_t from, int64_t to, sc_reduce_visit visit,
+                       void *user);
 
 // Visits `n` neighbours of the innermost kept dim together: at most `width`, from the one that the
 // stream is at. Shared, too.

@@ -137,9 +137,10 @@ static void visit_part(void *work, int64_t from, int64_t to, uint32_t thread) {
     }
 }
 
-void sc_reduction_each(const sc_reduction *r, sc_reduce_visit visit, void *user) {
+void sc_reduction_part(const sc_reduction *r, int64_t from, int64_t to, sc_reduce_visit visit,
+                       void *user) {
     visits v = {.r = r, .visit = visit, .user = user};
-    if (r->out_count > 0) visit_part(&v, 0, r->out_count, 0);
+    if (from < to) visit_part(&v, from, to, 0);
 }
 
 void sc_reduction_share(const sc_reduction *r, double cost, sc_reduce_visit visit, void *user) {

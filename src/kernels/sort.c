@@ -1,6 +1,7 @@
 // sort, topk, median, kthvalue: rows are ranked by a 64-bit key that orders any dtype (NaN largest,
 // -0 equal to 0) and their position, so ties keep index order and every result is reproducible.
 // Merge sort in scratch; values are copied from the input by position.
+#include "base/parallel.h"
 #include "kernels/reduce.h"
 
 typedef struct ranked {
@@ -33,17 +34,38 @@ static uint64_t real_key(double x) {
     return bits >> 63 ? ~bits : bits | 1ull << 63;
 }
 
+// Nanoseconds of an element in one round of merges.
+#define COST 4.0
+
+// Sorted runs of `width` elements, two of which become one.
+typedef struct merging {
+    const ranked *items;
+    ranked *merged;
+    int64_t count, width;
+} merging;
+
+static void merge_pairs(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const merging *m = work;
+    const ranked *items = m->items;
+    (void)thread;
+    for (int64_t pair = from; pair < to; pair++) {
+        const int64_t start = 2 * m->width * pair;
+        const int64_t middle = sc_min_i64(start + m->width, m->count);
+        const int64_t end = sc_min_i64(middle + m->width, m->count);
+        int64_t a = start, b = middle;
+        for (int64_t k = start; k < end; k++) {
+            const bool left = a < middle && (b >= end || items[a].key <= items[b].key);
+            m->merged[k] = left ? items[a++] : items[b++];
+        }
+    }
+}
+
 // Bottom-up, stable. The result is in the half that is returned.
 static ranked *merge_sort(ranked *items, ranked *spare, int64_t count) {
     for (int64_t width = 1; width < count; width *= 2) {
-        for (int64_t start = 0; start < count; start += 2 * width) {
-            int64_t middle = sc_min_i64(start + width, count);
-            int64_t end = sc_min_i64(start + 2 * width, count), a = start, b = middle;
-            for (int64_t k = start; k < end; k++) {
-                bool left = a < middle && (b >= end || items[a].key <= items[b].key);
-                spare[k] = left ? items[a++] : items[b++];
-            }
-        }
+        merging m = {items, spare, count, width};
+        sc_parallel_rows((count - 1) / (2 * width) + 1, COST * 2.0 * (double)width, merge_pairs,
+                         &m);
         ranked *swap = items;
         items = spare;
         spare = swap;
@@ -111,6 +133,26 @@ static void sort_position(void *user, sc_stream *elements, int64_t out_offset) {
     }
 }
 
+static void sort_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    sorting s = *(const sorting *)work;
+    if (thread) s.rows = sc_parallel_scratch(thread);
+    sc_reduction_part(&s.reduction, from, to, sort_position, &s);
+}
+
+// Threads share rows if they have room for some each, or else the merges of a row.
+static void share_rows(sorting *s) {
+    enum { ROOM_MAX = 8 << 20 };
+    const int64_t rows = s->reduction.out_count, count = s->reduction.count;
+    const uint64_t bytes = 2 * (uint64_t)count * sizeof(ranked);
+    double rounds = 2;
+    for (int64_t width = 1; width < count; width *= 2) rounds++;
+    const int64_t step = sc_parallel_step(rows, COST * rounds * (double)count);
+    if (step < rows && bytes <= ROOM_MAX && sc_parallel_reserve(bytes))
+        sc_parallel(rows, step, sort_part, s);
+    else
+        sort_part(s, 0, rows, 0);
+}
+
 static uint64_t sort_scratch(const sc_kernel_call *call) {
     const sc_tensor *self = sc_call_tensor(call, 0);
     int64_t longest = 1;
@@ -133,7 +175,7 @@ static sc_status sort_rows(const sc_kernel_call *call, sorting *s, uint32_t dim)
     if (call->scratch_bytes < 2 * (uint64_t)s->reduction.count * sizeof(ranked))
         return sc_call_starved(call);
     s->rows = call->scratch;
-    sc_reduction_each(&s->reduction, sort_position, s);
+    share_rows(s);
     return SC_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/parallel.h"
 #include "kernels/kernel.h"
 
 // The most samples along one side of a bin if the region determines their number.
@@ -71,6 +72,22 @@ static void read_boxes(const sc_tensor *dets, const sc_tensor *scores, box *out)
     }
 }
 
+// Boxes after the one that was kept.
+typedef struct hiding {
+    const box *kept;
+    box *others;
+    double threshold;
+    bool is_single;
+} hiding;
+
+static void hide_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    const hiding *h = work;
+    (void)thread;
+    for (int64_t k = from; k < to; k++)
+        if (!h->others[k].is_hidden)
+            h->others[k].is_hidden = overlaps(h->kept, &h->others[k], h->threshold, h->is_single);
+}
+
 static uint64_t nms_scratch(const sc_kernel_call *call) {
     return 2 * (uint64_t)sc_call_tensor(call, 1)->numel * sizeof(box);
 }
@@ -93,10 +110,8 @@ static sc_status run_nms(const sc_kernel_call *call) {
     for (int64_t i = 0; i < count; i++) {
         if (boxes[i].is_hidden) continue;
         kept++;
-        for (int64_t k = i + 1; k < count; k++)
-            if (!boxes[k].is_hidden)
-                boxes[k].is_hidden =
-                    overlaps(&boxes[i], &boxes[k], threshold, dets->dtype == SC_DTYPE_F32);
+        hiding h = {&boxes[i], &boxes[i + 1], threshold, dets->dtype == SC_DTYPE_F32};
+        sc_parallel_rows(count - i - 1, 2 * SC_COST_FUNCTION, hide_part, &h);
     }
     SC_TRY(sc_call_resize(call, out, &kept));
     for (int64_t i = 0, at = 0; i < count; i++)
@@ -114,7 +129,11 @@ typedef struct regions {
     double start[2];  // of the current region
     double size[2], bin[2];
     int64_t image;
-    bool reads_first;  // a position outside the image takes no part of the first pixel
+    bool reads_first;            // a position outside the image takes no part of the first pixel
+    double offset;               // by which regions are moved back
+    bool is_aligned;             // no region is smaller than a pixel else
+    int64_t wanted;              // samples along a side of a bin; 0: by its size
+    const sc_tensor *positions;  // the second result, or NULL
 } regions;
 
 static double r(const regions *g, double x) { return rounded(g->is_single, x); }
@@ -143,34 +162,60 @@ static double roi_number(const regions *g, int64_t roi, int64_t k) {
     return sc_tensor_real(g->rois, roi * g->rois->strides[0] + k * g->rois->strides[1]);
 }
 
-// The region's image and its rectangle, moved back by `offset` pixels.
-static sc_status find_region(const sc_kernel_call *call, regions *g, int64_t roi, double offset) {
-    double image = roi_number(g, roi, 0);
-    if (!(image >= 0 && image < (double)g->in->sizes[0]))
-        return sc_call_fail(call, SC_ERR_INDEX, "region %lld is of image %g, but there are %lld",
-                            (long long)roi, image, (long long)g->in->sizes[0]);
-    g->image = (int64_t)image;
+static sc_status check_image(const sc_kernel_call *call, const regions *g, int64_t roi) {
+    const double image = roi_number(g, roi, 0);
+    if (image >= 0 && image < (double)g->in->sizes[0]) return SC_OK;
+    return sc_call_fail(call, SC_ERR_INDEX, "region %lld is of image %g, but there are %lld",
+                        (long long)roi, image, (long long)g->in->sizes[0]);
+}
+
+// The region's image and its rectangle.
+static void find_region(regions *g, int64_t roi) {
+    g->image = (int64_t)roi_number(g, roi, 0);
     for (int i = 0; i < 2; i++) {
-        double first = r(g, r(g, roi_number(g, roi, 2 - i) * g->scale) - offset);
-        double last = r(g, r(g, roi_number(g, roi, 4 - i) * g->scale) - offset);
+        double first = r(g, r(g, roi_number(g, roi, 2 - i) * g->scale) - g->offset);
+        double last = r(g, r(g, roi_number(g, roi, 4 - i) * g->scale) - g->offset);
         g->start[i] = first;
         g->size[i] = r(g, last - first);
+        if (!g->is_aligned && g->size[i] < 1.0) g->size[i] = 1.0;  // a NaN stays
+        g->bin[i] = r(g, g->size[i] / (double)g->bins[i]);
+    }
+}
+
+static double own_samples(const regions *g, int axis) {
+    return ceil(r(g, g->size[axis] / (double)g->bins[axis]));
+}
+
+static int64_t count_samples(const regions *g, int axis) {
+    return g->wanted > 0 ? g->wanted : (int64_t)own_samples(g, axis);
+}
+
+// Checks all regions, because parts do not fail.
+static sc_status check_regions(const sc_kernel_call *call, const regions *all) {
+    regions g = *all;
+    for (int64_t n = 0; n < g.rois->sizes[0]; n++) {
+        SC_TRY(check_image(call, &g, n));
+        find_region(&g, n);
+        for (int i = 0; i < 2; i++) {
+            if (g.wanted <= 0 && !(fabs(own_samples(&g, i)) <= SAMPLES_MAX))
+                return sc_call_fail(call, SC_ERR_LIMIT, "a region of %g pixels is too large",
+                                    g.size[i]);
+            if (count_samples(&g, i) > SAMPLES_MAX)
+                return sc_call_fail(call, SC_ERR_LIMIT, "takes at most %d samples", SAMPLES_MAX);
+        }
     }
     return SC_OK;
 }
 
-static sc_status count_samples(const sc_kernel_call *call, const regions *g, int64_t wanted,
-                               int64_t *samples) {
-    for (int i = 0; i < 2; i++) {
-        double own = ceil(r(g, g->size[i] / (double)g->bins[i]));
-        if (wanted <= 0 && !(fabs(own) <= SAMPLES_MAX))
-            return sc_call_fail(call, SC_ERR_LIMIT, "a region of %g pixels is too large",
-                                g->size[i]);
-        samples[i] = wanted > 0 ? wanted : (int64_t)own;
-        if (samples[i] > SAMPLES_MAX)
-            return sc_call_fail(call, SC_ERR_LIMIT, "takes at most %d samples", SAMPLES_MAX);
-    }
-    return SC_OK;
+// Nanoseconds of all bins of a region, when so many pixels are read for each.
+static double cost_of_region(const regions *g, double reads) {
+    return 4 * SC_COST_CONVERT * reads * (double)g->out->numel /
+           (double)sc_max_i64(g->out->sizes[0], 1);
+}
+
+static void share_samples(regions *g, sc_parallel_fn *part) {
+    const double reads = 4.0 * (double)sc_max_i64(g->wanted > 0 ? g->wanted * g->wanted : 4, 1);
+    sc_parallel_rows(g->rois->sizes[0], cost_of_region(g, reads), part, g);
 }
 
 static double pixel(const regions *g, int64_t channel, int64_t y, int64_t x) {
@@ -233,38 +278,60 @@ static int64_t place(const sc_tensor *t, int64_t a, int64_t b, int64_t c, int64_
     return a * t->strides[0] + b * t->strides[1] + c * t->strides[2] + d * t->strides[3];
 }
 
-// (input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned, out)
-static sc_status run_roi_align(const sc_kernel_call *call) {
-    regions g;
-    int64_t samples[2];
-    bool aligned = sc_call_integer(call, 6) != 0;
-    SC_TRY(regions_init(call, &g, sc_call_out(call)));
-    SC_TRY(need_pixels(call, &g));
-    g.reads_first = true;
-    if (g.out->sizes[1] != g.in->sizes[1])
-        return sc_call_fail(call, SC_ERR_SHAPE,
-                            "needs a result with as many channels as its input");
-    for (int64_t n = 0; n < g.rois->sizes[0]; n++) {
-        SC_TRY(find_region(call, &g, n, aligned ? 0.5 : 0.0));
-        for (int i = 0; i < 2; i++) {
-            if (!aligned && g.size[i] < 1.0) g.size[i] = 1.0;  // a NaN stays
-            g.bin[i] = r(&g, g.size[i] / (double)g.bins[i]);
-        }
-        SC_TRY(count_samples(call, &g, sc_call_integer(call, 5), samples));
-        double count = fmax((double)(samples[0] * samples[1]), 1.0);
+static void align_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    regions g = *(const regions *)work;
+    (void)thread;
+    for (int64_t n = from; n < to; n++) {
+        find_region(&g, n);
+        const int64_t samples[2] = {count_samples(&g, 0), count_samples(&g, 1)};
+        const double count = fmax((double)(samples[0] * samples[1]), 1.0);
         for (int64_t c = 0; c < g.in->sizes[1]; c++)
             for (int64_t y = 0; y < g.bins[0]; y++)
                 for (int64_t x = 0; x < g.bins[1]; x++)
                     sc_tensor_put_real(g.out, place(g.out, n, c, y, x),
                                        sum_of_bin(&g, c, y, x, samples) / count);
     }
+}
+
+// (input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned, out)
+static sc_status run_roi_align(const sc_kernel_call *call) {
+    regions g;
+    SC_TRY(regions_init(call, &g, sc_call_out(call)));
+    SC_TRY(need_pixels(call, &g));
+    g.reads_first = true;
+    g.is_aligned = sc_call_integer(call, 6) != 0;
+    g.offset = g.is_aligned ? 0.5 : 0.0;
+    g.wanted = sc_call_integer(call, 5);
+    if (g.out->sizes[1] != g.in->sizes[1])
+        return sc_call_fail(call, SC_ERR_SHAPE,
+                            "needs a result with as many channels as its input");
+    SC_TRY(check_regions(call, &g));
+    share_samples(&g, align_part);
     return SC_OK;
+}
+
+static void align_bins_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    regions g = *(const regions *)work;
+    const sc_tensor *mapping = g.positions;
+    (void)thread;
+    for (int64_t n = from; n < to; n++) {
+        find_region(&g, n);
+        const int64_t samples[2] = {count_samples(&g, 0), count_samples(&g, 1)};
+        const double count = (double)(samples[0] * samples[1]);
+        for (int64_t c = 0; c < g.out->sizes[1]; c++)
+            for (int64_t y = 0; y < g.bins[0]; y++)
+                for (int64_t x = 0; x < g.bins[1]; x++) {
+                    int64_t channel = (c * g.bins[0] + y) * g.bins[1] + x;
+                    sc_tensor_put_real(g.out, place(g.out, n, c, y, x),
+                                       sum_of_bin(&g, channel, y, x, samples) / count);
+                    sc_tensor_put_integer(mapping, place(mapping, n, c, y, x), channel);
+                }
+    }
 }
 
 // Each bin has channels of its own: (…, sampling_ratio, out, channel_mapping)
 static sc_status run_ps_roi_align(const sc_kernel_call *call) {
     regions g;
-    int64_t samples[2];
     const sc_tensor *mapping = sc_call_out(call);
     SC_TRY(regions_init(call, &g, sc_call_tensor(call, 6)));
     SC_TRY(need_pixels(call, &g));
@@ -272,20 +339,12 @@ static sc_status run_ps_roi_align(const sc_kernel_call *call) {
     if (mapping->dtype != SC_DTYPE_I32) return sc_call_no_kernel(call);
     if (g.in->sizes[1] != channels * area || mapping->numel != g.out->numel || mapping->rank != 4)
         return sc_call_fail(call, SC_ERR_SHAPE, "needs channels for each bin");
-    for (int64_t n = 0; n < g.rois->sizes[0]; n++) {
-        SC_TRY(find_region(call, &g, n, 0.5));
-        for (int i = 0; i < 2; i++) g.bin[i] = r(&g, g.size[i] / (double)g.bins[i]);
-        SC_TRY(count_samples(call, &g, sc_call_integer(call, 5), samples));
-        double count = (double)(samples[0] * samples[1]);
-        for (int64_t c = 0; c < channels; c++)
-            for (int64_t y = 0; y < g.bins[0]; y++)
-                for (int64_t x = 0; x < g.bins[1]; x++) {
-                    int64_t from = (c * g.bins[0] + y) * g.bins[1] + x;
-                    sc_tensor_put_real(g.out, place(g.out, n, c, y, x),
-                                       sum_of_bin(&g, from, y, x, samples) / count);
-                    sc_tensor_put_integer(mapping, place(mapping, n, c, y, x), from);
-                }
-    }
+    g.is_aligned = true;
+    g.offset = 0.5;
+    g.wanted = sc_call_integer(call, 5);
+    g.positions = mapping;
+    SC_TRY(check_regions(call, &g));
+    share_samples(&g, align_bins_part);
     return SC_OK;
 }
 
@@ -316,17 +375,12 @@ static double largest_of_bin(const regions *g, int64_t channel, const int64_t *b
     return most;
 }
 
-// (input, rois, spatial_scale, pooled_height, pooled_width, out, argmax)
-static sc_status run_roi_pool(const sc_kernel_call *call) {
-    regions g;
-    const sc_tensor *argmax = sc_call_out(call);
-    SC_TRY(regions_init(call, &g, sc_call_tensor(call, 5)));
-    if (argmax->dtype != SC_DTYPE_I32) return sc_call_no_kernel(call);
-    if (g.out->sizes[1] != g.in->sizes[1] || argmax->rank != 4 || argmax->numel != g.out->numel)
-        return sc_call_fail(call, SC_ERR_SHAPE,
-                            "needs a result with as many channels as its input");
-    for (int64_t n = 0; n < g.rois->sizes[0]; n++) {
-        SC_TRY(find_region(call, &g, n, 0.0));
+static void pool_part(void *work, int64_t from, int64_t to, uint32_t thread) {
+    regions g = *(const regions *)work;
+    const sc_tensor *argmax = g.positions;
+    (void)thread;
+    for (int64_t n = from; n < to; n++) {
+        g.image = (int64_t)roi_number(&g, n, 0);
         for (int i = 0; i < 2; i++) {
             double first = round(r(&g, roi_number(&g, n, 2 - i) * g.scale));
             double last = round(r(&g, roi_number(&g, n, 4 - i) * g.scale));
@@ -342,6 +396,20 @@ static sc_status run_roi_pool(const sc_kernel_call *call) {
                     sc_tensor_put_integer(argmax, place(argmax, n, c, y, x), found);
                 }
     }
+}
+
+// (input, rois, spatial_scale, pooled_height, pooled_width, out, argmax)
+static sc_status run_roi_pool(const sc_kernel_call *call) {
+    regions g;
+    const sc_tensor *argmax = sc_call_out(call);
+    SC_TRY(regions_init(call, &g, sc_call_tensor(call, 5)));
+    if (argmax->dtype != SC_DTYPE_I32) return sc_call_no_kernel(call);
+    if (g.out->sizes[1] != g.in->sizes[1] || argmax->rank != 4 || argmax->numel != g.out->numel)
+        return sc_call_fail(call, SC_ERR_SHAPE,
+                            "needs a result with as many channels as its input");
+    for (int64_t n = 0; n < g.rois->sizes[0]; n++) SC_TRY(check_image(call, &g, n));
+    g.positions = argmax;
+    sc_parallel_rows(g.rois->sizes[0], cost_of_region(&g, 4), pool_part, &g);
     return SC_OK;
 }
 

@@ -99,6 +99,12 @@ void sc_bins_count(sc_bins *bins, const float *x, size_t count) {
     for (; i < count; i++) bins->counts[0][bin_of(&e, x[i])]++;
 }
 
+void sc_bins_add(sc_bins *bins, const sc_bins *others) {
+    for (uint32_t k = 0; k < 4; k++)
+        for (uint32_t bin = 0; bin < SC_BINS + 2; bin++)
+            bins->counts[k][bin] += others->counts[k][bin];
+}
+
 // The top edge belongs to the last bin.
 static float count_of(const sc_bins *bins, uint32_t bin) {
     uint64_t sum = 0;

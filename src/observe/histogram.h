@@ -19,6 +19,8 @@ typedef struct sc_bins {
 void sc_bins_start(sc_bins *bins, float low, float high);
 // `count` more numbers; NaN and those outside of the range are left out. Not more than 2^32 in all.
 void sc_bins_count(sc_bins *bins, const float *x, size_t count);
+// Adds what others have counted in the same bins.
+void sc_bins_add(sc_bins *bins, const sc_bins *others);
 // Adds what was counted to a histogram over [low, high], which lies in the range of the bins.
 void sc_histogram_add(float histogram[SC_BINS], float low, float high, const sc_bins *bins);
 // The range that is worth quantizing, of a histogram over finite *low <= *high.
