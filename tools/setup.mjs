@@ -62,14 +62,15 @@ export async function setUp(...parts) {
   await together(...works.map(({ work }) => ready(work)));
 }
 
-// Configures when needed and builds a preset of CMake, as a part of a step.
-export async function makePreset(preset, note) {
+// Configures when needed, with more variables, and builds a preset of CMake, as a part of a step.
+export async function makePreset(preset, note, variables = []) {
   // Without this file CMake was never configured here, or was stopped half way.
   if (!existsSync(inRoot("build", preset, "build.ninja"))) {
-    await quietly("cmake", ["--preset", preset]);
+    await quietly("cmake", ["--preset", preset, ...variables]);
   }
   await quietly("cmake", ["--build", "--preset", preset], { note });
 }
 
 // The same as a step of its own.
-export const buildPreset = (preset, title) => step(title, (note) => makePreset(preset, note));
+export const buildPreset = (preset, title, variables) =>
+  step(title, (note) => makePreset(preset, note, variables));
