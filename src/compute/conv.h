@@ -58,6 +58,18 @@ static inline bool sc_conv_input_at(const sc_conv *c, int d, int64_t o, int64_t 
 // these are inside. Not for transposed convolutions.
 int64_t sc_conv_run_length(const sc_conv *c, int64_t x);
 
+// A convolution with what runs it.
+typedef struct sc_conv_call {
+    const sc_variant *variant;
+    const sc_record *record;
+    const void *packed;
+} sc_conv_call;
+// Does it pay to run a convolution of floats and a depthwise one, which reads its results, as a
+// pair? The results of the second must not overwrite the inputs of the first.
+bool sc_conv_is_pair(const sc_conv_call *first, const sc_conv_call *second);
+// Runs a pair. The scratch is enough for each of them.
+void sc_conv_run_pair(const sc_conv_call *first, const sc_conv_call *second, void *scratch);
+
 // --- Shared by rows ------------------------------------------------------------------------------
 
 // Is it depthwise: one channel per group, adjacent channels of a pixel, and at most that many taps?

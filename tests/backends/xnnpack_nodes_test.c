@@ -541,3 +541,60 @@ TEST(xnnpack_products_pack_large_weights) {
     }
     end(&b);
 }
+
+static uint32_t copy_of(bench *b, uint32_t value, uint32_t to) {
+    static const uint32_t same[] = {0, 1, 2, 3};
+    node(b, SC_XNN_TRANSPOSE, value, NONE, NONE, to)->lists[0] = (sc_xnn_list){same, 4};
+    return to;
+}
+
+// A large image between two convolutions: one thread computes both in turns, several threads one
+// after the other. Results must not take the place of inputs that are still to be read, although a
+// gap behind those is as large.
+TEST(xnnpack_convolutions_take_turns) {
+    enum { SIZE = 110, IN = 12, MID = 24 };
+    static float x[SIZE * SIZE * IN], w[MID * IN], taps[3 * 3 * MID];
+    for (int i = 0; i < SIZE * SIZE * IN; i++) x[i] = (float)((i * 37) % 101 - 50) / 7;
+    for (int i = 0; i < MID * IN; i++) w[i] = (float)((i * 29) % 97 - 48) / 9;
+    for (int i = 0; i < 3 * 3 * MID; i++) taps[i] = (float)((i * 31) % 89 - 44) / 5;
+    for (uint32_t stride = 1; stride <= 2; stride++) {
+        const uint32_t size = (SIZE - 1) / stride + 1;
+        bench b;
+        begin(&b);
+#define IMAGE(kind, channels) kind(&b, SC_XNN_FP32, 1, SIZE, SIZE, channels)
+        const uint32_t in = INPUT(&b, SC_XNN_FP32, x, 1, SIZE, SIZE, IN);
+        const uint32_t out[] = {OUTPUT(&b, SC_XNN_FP32, 1, size, size, MID),
+                                OUTPUT(&b, SC_XNN_FP32, 1, size, size, MID)};
+        const uint32_t middle[] = {IMAGE(OUTPUT, MID), IMAGE(INNER, MID)};
+        const uint32_t filter = WEIGHT(&b, SC_XNN_FP32, w, MID, 1, 1, IN);
+        const uint32_t window = WEIGHT(&b, SC_XNN_FP32, taps, 1, 3, 3, MID);
+        uint32_t led = 0;
+        for (int i = 0; i < 2; i++) {
+            const bool is_pair = i == 1;
+            const uint32_t start = copy_of(&b, in, IMAGE(INNER, IN));
+            const uint32_t last = INNER(&b, SC_XNN_FP32, 1, size, size, MID);
+            const uint32_t gap = is_pair ? copy_of(&b, in, IMAGE(INNER, IN)) : 0;
+            const uint32_t kept = is_pair ? copy_of(&b, in, IMAGE(INNER, IN)) : 0;
+            if (is_pair) copy_of(&b, gap, IMAGE(OUTPUT, IN));
+            led = b.graph->nodes.count;
+            node(&b, SC_XNN_CONV, start, filter, NONE, middle[i])->window =
+                (sc_xnn_window){0, 0, 0, 0, 1, 1, 1, 1, 1, 1, IN, MID, 1, 0, 0};
+            if (!is_pair) copy_of(&b, in, IMAGE(INNER, IN));
+            node(&b, SC_XNN_DEPTHWISE_CONV, middle[i], window, NONE, last)->window =
+                (sc_xnn_window){1, 1, 1, 1, 3, 3, stride, stride, 1, 1, 1, 1, MID, 0, 0};
+            copy_of(&b, last, out[i]);
+            if (is_pair) copy_of(&b, kept, IMAGE(OUTPUT, IN));
+        }
+#undef IMAGE
+        team_open(1);
+        team_close();
+        if (run(&b)) {
+            const sc_xnn_delegate *d = b.state;
+            for (uint32_t i = 0; i < d->graph->nodes.count; i++)
+                CHECK_EQ_INT(d->steps[i].leads, i == led);
+            CHECK_EQ_MEM(result(&b, 2)->data, result(&b, 1)->data,
+                         (size_t)result(&b, 1)->capacity_bytes);
+        }
+        end(&b);
+    }
+}

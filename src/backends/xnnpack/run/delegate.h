@@ -89,6 +89,7 @@ struct sc_xnn_step {
     sc_xnn_packing *packing;
     const void *weight, *bias;  // in the order of the record, if they are not packed
     bool is_computed;           // the weights are a result
+    bool leads;                 // without a listener, the next step runs together with this one
     int32_t in_zero;            // zero point of a product's input, if it is one for all
 };
 
@@ -151,6 +152,12 @@ typedef struct sc_xnn_shown {
     uint8_t dim_order[SC_XNN_RANK_MAX];
 } sc_xnn_shown;
 sc_xnn_shown sc_xnn_show(sc_xnn_delegate *d, uint32_t value);
+
+static inline sc_conv_call sc_xnn_conv_call(const sc_xnn_step *s) {
+    return (sc_conv_call){s->variant, &s->record, s->packing ? s->packing->data : NULL};
+}
+// Runs a step that leads, and the next one (products.c).
+void sc_xnn_run_pair(sc_xnn_delegate *d, sc_xnn_step *s);
 
 // --- Memory --------------------------------------------------------------------------------------
 

@@ -50,6 +50,18 @@ static sc_status too_large(const sc_xnn_delegate *d, uint64_t bytes) {
                    SC_STR_ARG(d->method), (unsigned long long)bytes);
 }
 
+// Does it pay to run the step together with the next one?
+static bool is_pair(const sc_xnn_delegate *d, const sc_xnn_step *s) {
+    const sc_xnn_step *next = s + 1;
+    if (s->index + 1 >= d->graph->nodes.count || s->node->kind != SC_XNN_CONV ||
+        next->node->kind != SC_XNN_DEPTHWISE_CONV || next->in[0] != s->out[0] ||
+        !sc_xnn_is(s->in[0], SC_XNN_FP32) || !sc_xnn_is(s->out[0], SC_XNN_FP32) ||
+        !sc_xnn_is(next->out[0], SC_XNN_FP32) || !next->out[0]->tensor.numel)
+        return false;
+    const sc_conv_call first = sc_xnn_conv_call(s), second = sc_xnn_conv_call(next);
+    return sc_conv_is_pair(&first, &second);
+}
+
 static sc_status begin(const placer *p) {
     sc_xnn_delegate *d = p->d;
     for (uint32_t v = 0; v < d->graph->values.count; v++) {
@@ -63,11 +75,12 @@ static sc_status begin(const placer *p) {
         o->bytes = bytes_of(o);
     }
     for (uint32_t i = 0; i < d->graph->nodes.count; i++) {
-        const sc_xnn_step *s = &d->steps[i];
+        sc_xnn_step *s = &d->steps[i];
+        s->leads = is_pair(d, s);
         for (uint32_t k = 0; k < SC_XNN_OUTPUTS_MAX; k++)
             if (s->out[k]) s->out[k]->last = i;
         for (uint32_t k = 0; k < SC_XNN_INPUTS_MAX; k++)
-            if (s->in[k]) s->in[k]->last = i;
+            if (s->in[k]) s->in[k]->last = i + s->leads;
     }
     for (uint32_t v = 0; v < d->graph->values.count; v++)
         if (operand_of(p, v)->value->flags) operand_of(p, v)->last = UINT32_MAX;
@@ -181,6 +194,9 @@ static void place_values(placer *p) {
             if (s->out[k]) begin_value(p, s->node->outputs[k]);
         for (uint32_t k = 0; k < SC_XNN_INPUTS_MAX; k++)
             if (s->in[k]) end_value(p, s->node->inputs[k], i);
+        // The step before reads its inputs as long as this one runs.
+        for (uint32_t k = 0; i > 0 && s[-1].leads && k < SC_XNN_INPUTS_MAX; k++)
+            if (s[-1].in[k]) end_value(p, s[-1].node->inputs[k], i);
         for (uint32_t k = 0; k < SC_XNN_OUTPUTS_MAX; k++)
             if (s->out[k]) end_value(p, s->node->outputs[k], i);
     }

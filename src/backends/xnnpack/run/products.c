@@ -400,5 +400,12 @@ static sc_status run_product(sc_xnn_delegate *d, sc_xnn_step *s) {
     return SC_OK;
 }
 
+void sc_xnn_run_pair(sc_xnn_delegate *d, sc_xnn_step *s) {
+    const sc_conv_call first = sc_xnn_conv_call(s), second = sc_xnn_conv_call(s + 1);
+    for (sc_xnn_step *one = s; one <= s + 1; one++)
+        set_addresses(one, one->in[0]->tensor.data, one->out[0]->tensor.data);
+    sc_conv_run_pair(&first, &second, d->scratch);
+}
+
 const sc_xnn_runner sc_xnn_run_product = {
     .load = load_product, .prepare = prepare_product, .run = run_product};

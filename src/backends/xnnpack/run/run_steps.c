@@ -7,7 +7,16 @@ static sc_status run_step(sc_xnn_delegate *d, sc_xnn_step *s) {
 }
 
 static sc_status run_steps(sc_xnn_delegate *d) {
-    for (uint32_t i = 0; i < d->graph->nodes.count; i++) SC_TRY(run_step(d, &d->steps[i]));
+    for (uint32_t i = 0; i < d->graph->nodes.count; i++) {
+        sc_xnn_step *s = &d->steps[i];
+        if (!s->leads) {
+            SC_TRY(run_step(d, s));
+            continue;
+        }
+        SC_TRY(sc_progress_of_run(d->ctx));
+        sc_xnn_run_pair(d, s);
+        i++;
+    }
     return SC_OK;
 }
 
