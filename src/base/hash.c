@@ -31,49 +31,31 @@ uint64_t sc_hash64(const void *data, size_t bytes) {
     return h ^ (h >> 47);
 }
 
-// CRC is linear over XOR. So eight entries, the powers of two, span a table, and constant
-// expressions can fill it. Table t holds the CRC of a byte followed by t zero bytes ("slicing by
-// 8", Kounavis and Berry).
-#define CRC_BIT(i, bit, value) (((i) >> (bit)) & 1 ? UINT32_C(value) : 0)
-#define CRC_1(i, a, b, c, d, e, f, g, h)                                                           \
-    CRC_BIT(i, 0, a) ^ CRC_BIT(i, 1, b) ^ CRC_BIT(i, 2, c) ^ CRC_BIT(i, 3, d) ^ CRC_BIT(i, 4, e) ^ \
-        CRC_BIT(i, 5, f) ^ CRC_BIT(i, 6, g) ^ CRC_BIT(i, 7, h)
-#define CRC_4(i, ...)                                                            \
-    CRC_1(i, __VA_ARGS__), CRC_1(i + 1, __VA_ARGS__), CRC_1(i + 2, __VA_ARGS__), \
-        CRC_1(i + 3, __VA_ARGS__)
-#define CRC_16(i, ...)                                                           \
-    CRC_4(i, __VA_ARGS__), CRC_4(i + 4, __VA_ARGS__), CRC_4(i + 8, __VA_ARGS__), \
-        CRC_4(i + 12, __VA_ARGS__)
-#define CRC_64(i, ...)                                                                \
-    CRC_16(i, __VA_ARGS__), CRC_16(i + 16, __VA_ARGS__), CRC_16(i + 32, __VA_ARGS__), \
-        CRC_16(i + 48, __VA_ARGS__)
-#define CRC_ROW(...)                                                               \
-    {                                                                              \
-        CRC_64(0, __VA_ARGS__), CRC_64(64, __VA_ARGS__), CRC_64(128, __VA_ARGS__), \
-            CRC_64(192, __VA_ARGS__)                                               \
-    }
+#define CRC_POLYNOMIAL 0xedb88320u
 
-static const uint32_t crc_tables[8][256] = {
-    CRC_ROW(0x77073096, 0xee0e612c, 0x076dc419, 0x0edb8832, 0x1db71064, 0x3b6e20c8, 0x76dc4190,
-            0xedb88320),
-    CRC_ROW(0x191b3141, 0x32366282, 0x646cc504, 0xc8d98a08, 0x4ac21251, 0x958424a2, 0xf0794f05,
-            0x3b83984b),
-    CRC_ROW(0x01c26a37, 0x0384d46e, 0x0709a8dc, 0x0e1351b8, 0x1c26a370, 0x384d46e0, 0x709a8dc0,
-            0xe1351b80),
-    CRC_ROW(0xb8bc6765, 0xaa09c88b, 0x8f629757, 0xc5b428ef, 0x5019579f, 0xa032af3e, 0x9b14583d,
-            0xed59b63b),
-    CRC_ROW(0x3d6029b0, 0x7ac05360, 0xf580a6c0, 0x30704bc1, 0x60e09782, 0xc1c12f04, 0x58f35849,
-            0xb1e6b092),
-    CRC_ROW(0xcb5cd3a5, 0x4dc8a10b, 0x9b914216, 0xec53826d, 0x03d6029b, 0x07ac0536, 0x0f580a6c,
-            0x1eb014d8),
-    CRC_ROW(0xa6770bb4, 0x979f1129, 0xf44f2413, 0x33ef4e67, 0x67de9cce, 0xcfbd399c, 0x440b7579,
-            0x8816eaf2),
-    CRC_ROW(0xccaa009e, 0x4225077d, 0x844a0efa, 0xd3e51bb5, 0x7cbb312b, 0xf9766256, 0x299dc2ed,
-            0x533b85da),
-};
+// Table t holds the CRC of a byte followed by t zero bytes ("slicing by 8", Kounavis and Berry).
+// The tables are made by the first call, because the module would be 8 kB larger with them: they do
+// not compress. Only the engine's thread computes sums.
+static uint32_t crc_tables[8][256];
+
+static uint32_t crc_of_byte(uint32_t byte) {
+    for (int bit = 0; bit < 8; bit++) byte = byte & 1 ? byte >> 1 ^ CRC_POLYNOMIAL : byte >> 1;
+    return byte;
+}
+
+static void make_crc_tables(void) {
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t crc = crc_of_byte(byte);
+        for (size_t t = 0; t < SC_COUNT_OF(crc_tables); t++) {
+            crc_tables[t][byte] = crc;
+            crc = crc_of_byte(crc & 255) ^ crc >> 8;
+        }
+    }
+}
 
 uint32_t sc_crc32(uint32_t crc, const void *data, size_t bytes) {
     const uint8_t *at = data;
+    if (!crc_tables[0][1]) make_crc_tables();
     crc = ~crc;
     for (; bytes >= 8; bytes -= 8, at += 8) {
         uint32_t low, high;
@@ -94,7 +76,7 @@ static uint32_t crc_times(uint32_t a, uint32_t b) {
     uint32_t product = 0;
     for (; a; a <<= 1) {
         if (a & 0x80000000u) product ^= b;
-        b = b & 1 ? b >> 1 ^ 0xedb88320u : b >> 1;
+        b = b & 1 ? b >> 1 ^ CRC_POLYNOMIAL : b >> 1;
     }
     return product;
 }
