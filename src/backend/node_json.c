@@ -1,7 +1,6 @@
 #include "backend/node_json.h"
 
-#include <stdio.h>
-
+#include "base/print.h"
 #include "ir/part.h"
 #include "ir/stack_trace.h"
 
@@ -103,7 +102,7 @@ static void put_args(sc_json_writer *w, const sc_node *node) {
     sc_json_put_object(w, "args");
     for (uint32_t i = 0; i < node->arg_count; i++) {
         char place[16];
-        sc_str name = {place, (size_t)snprintf(place, sizeof place, "%u", i)};
+        sc_str name = {place, sc_print(place, sizeof place, "%u", i)};
         if (schema && i < schema->param_count) name = schema->params[i].name;
         sc_json_key_str(w, name);
         add_arg(w, &node->args[i]);

@@ -1,38 +1,38 @@
 // In wasm: -O3
 #include "base/decimal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <float.h>
+
+#include "base/exact.h"
 
 // 15 digits suffice for every decimal of 15 digits, and 17 for every double. A subnormal number may
 // need only one.
 enum { FEWEST = 15, MOST = 17 };
 
 static void put_digits(sc_decimal *out, const char *text, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        if (text[i] != '.') out->digits[out->count++] = text[i];
+    memcpy(out->digits, text, size);
+    out->count = (uint32_t)size;
     while (out->count > 1 && out->digits[out->count - 1] == '0') out->count--;
 }
 
 // --- Any number ----------------------------------------------------------------------------------
 
-static sc_decimal by_library(double value) {
+static sc_decimal by_exact(double value) {
     sc_decimal out = {.count = 0};
-    char text[40];
-    int digits = value < 2.2250738585072014e-308 ? 1 : FEWEST;
-    for (; digits <= MOST; digits++) {
-        snprintf(text, sizeof text, "%.*e", digits - 1, value);
-        if (strtod(text, NULL) == value) break;
+    for (uint32_t most = value < DBL_MIN ? 1 : FEWEST; most <= MOST; most++) {
+        const sc_exact_digits all = sc_exact_round(value, most, UINT32_MAX);
+        const int power = all.exponent + 1 - (int)all.count;
+        if (most < MOST && sc_exact_read(all.digits, all.count, power) != value) continue;
+        out.exponent = all.exponent;
+        put_digits(&out, all.digits, all.count);
+        break;
     }
-    const char *e = strchr(text, 'e');
-    out.exponent = atoi(e + 1);
-    put_digits(&out, text, (size_t)(e - text));
     return out;
 }
 
 // --- Numbers that are neither large nor small ----------------------------------------------------
 
-// All of it uses integers. libc computes with long doubles, which takes some microseconds.
+// All of it uses integers of 128 bits.
 __extension__ typedef unsigned __int128 wide;
 
 enum { MANTISSA = 52, BIAS = 1023, LOG2_LEAST = -36, LOG2_MOST = 46 };
@@ -109,5 +109,5 @@ static bool by_integers(double value, sc_decimal *out) {
 
 sc_decimal sc_decimal_shortest(double value) {
     sc_decimal out = {.count = 0};
-    return by_integers(value, &out) ? out : by_library(value);
+    return by_integers(value, &out) ? out : by_exact(value);
 }

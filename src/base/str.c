@@ -1,13 +1,13 @@
-// Views, numbers and the builder. Numbers are parsed in the C locale, because no code here calls
-// setlocale.
+// Views, numbers and the builder.
 #include "base/str.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/decimal.h"
+#include "base/exact.h"
 #include "base/hash.h"
+#include "base/print.h"
 
 sc_str sc_str_from(const char *terminated) { return (sc_str){terminated, strlen(terminated)}; }
 
@@ -150,8 +150,30 @@ static bool is_decimal(sc_str s) {
     return end == s.size;
 }
 
-// Longer numbers are refused. strtod needs a terminated copy, and no writer makes longer ones.
-enum { NUMBER_BYTES_MAX = 1000 };
+// Beyond any double, and with room for ten times as much.
+enum { EXPONENT_MAX = 100000 };
+
+// Reads what is_decimal accepts, without a sign. No writer makes numbers of more than
+// SC_EXACT_READ_MAX bytes.
+static double read_decimal(sc_str s) {
+    char digits[SC_EXACT_READ_MAX];
+    uint32_t count = 0, decimals = 0;
+    int64_t power = 0;
+    size_t i = 0;
+    bool is_behind = false;
+    for (; i < s.size && (s.data[i] | 0x20) != 'e'; i++) {
+        if (s.data[i] == '.') {
+            is_behind = true;
+        } else {
+            digits[count++] = s.data[i];
+            decimals += is_behind;
+        }
+    }
+    const bool is_small = i + 1 < s.size && s.data[i + 1] == '-';
+    for (i++; i < s.size; i++)
+        if (s.data[i] >= '0' && power < EXPONENT_MAX) power = power * 10 + (s.data[i] - '0');
+    return sc_exact_read(digits, count, (is_small ? -power : power) - decimals);
+}
 
 bool sc_parse_f64(sc_str s, double *out) {
     bool negative = s.size > 0 && s.data[0] == '-';
@@ -163,11 +185,8 @@ bool sc_parse_f64(sc_str s, double *out) {
     } else if (equal_ignoring_case(body, "nan")) {
         value = (double)NAN;
     } else {
-        char text[NUMBER_BYTES_MAX + 1];
-        if (body.size > NUMBER_BYTES_MAX || !is_decimal(body)) return false;
-        memcpy(text, body.data, body.size);
-        text[body.size] = '\0';
-        value = strtod(text, NULL);
+        if (body.size > SC_EXACT_READ_MAX || !is_decimal(body)) return false;
+        value = read_decimal(body);
     }
     *out = negative ? -value : value;
     return true;
@@ -204,12 +223,14 @@ void sc_sb_add_text(sc_sb *sb, const char *terminated) { sc_sb_add(sb, sc_str_fr
 void sc_sb_vaddf(sc_sb *sb, const char *format, va_list args) {
     va_list again;
     va_copy(again, args);
-    int size = vsnprintf(NULL, 0, format, args);
-    SC_ASSERT(size >= 0);
-    reserve(sb, (size_t)size + 1);
-    vsnprintf(sb->data + sb->size, (size_t)size + 1, format, again);
+    const size_t room = sb->capacity - sb->size,
+                 size = sc_vprint(room ? sb->data + sb->size : NULL, room, format, args);
+    if (size >= room) {
+        reserve(sb, size + 1);
+        sc_vprint(sb->data + sb->size, size + 1, format, again);
+    }
     va_end(again);
-    sb->size += (size_t)size;
+    sb->size += size;
 }
 
 void sc_sb_addf(sc_sb *sb, const char *format, ...) {

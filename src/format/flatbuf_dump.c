@@ -1,9 +1,8 @@
 // Writes a FlatBuffer as JSON by the schema's descriptors. Names and shape are those of flatc
 // --json --strict-json, so that the two can be compared. The buffer must be verified before, which
 // also bounds depth and work.
+#include "base/print.h"
 #include "format/flatbuf.h"
-
-#include <stdio.h>
 
 typedef struct dumper {
     sc_json_writer *out;
@@ -60,7 +59,7 @@ static void dump_vector(const dumper *d, const sc_fb_field *field, sc_fb_vec vec
     uint32_t bytes = item_bytes(field->type);
     if (bytes == 1 && d->bytes_max && vec.count > d->bytes_max) {
         char text[32];
-        snprintf(text, sizeof text, "%u bytes", (unsigned)vec.count);
+        sc_print(text, sizeof text, "%u bytes", (unsigned)vec.count);
         sc_json_add_text(d->out, text);
         return;
     }
@@ -75,7 +74,7 @@ static void dump_union(const dumper *d, const sc_fb_field *field, sc_fb_table ta
     sc_fb_table value = sc_fb_get_table(table, field->slot);
     if (!member || member->table == SC_FB_NO_REF) return;
     char key[80];
-    snprintf(key, sizeof key, "%s_type", field->name);
+    sc_print(key, sizeof key, "%s_type", field->name);
     sc_json_put_text(d->out, key, member->name);
     if (!value.at) return;
     sc_json_key(d->out, field->name);

@@ -2,9 +2,8 @@
 // the work is bounded. Tensors refer to storages by index.
 #include "format/pickle_write.h"
 
-#include <stdio.h>
-
 #include "base/map.h"
+#include "base/print.h"
 #include "format/pickle_machine.h"
 
 // Protocol 2; opcodes: CPython's Lib/pickletools.py.
@@ -110,7 +109,7 @@ static uint32_t storage_index(writer *w, const sc_pickle_storage *storage, uint8
 static sc_status put_storage(writer *w, const sc_pickle_storage *storage,
                              const sc_pickle_dtype *dtype, bool *typed) {
     char key[12];
-    snprintf(key, sizeof(key), "%u", storage_index(w, storage, dtype->code, typed));
+    sc_print(key, sizeof(key), "%u", storage_index(w, storage, dtype->code, typed));
     *typed = *typed && dtype->storage_class && storage->bytes % dtype->item_bytes == 0;
     put(w, MARK);
     SC_TRY(put_str(w, SC_STR("storage")));

@@ -1,6 +1,6 @@
 // Hints for operators that cannot be lowered: the rows of foreign.def, and rules for whole kinds.
-#include <stdio.h>
 
+#include "base/print.h"
 #include "ops/op.h"
 
 static const struct {
@@ -42,7 +42,7 @@ bool sc_op_is_pure(const sc_op *op) {
 
 static const sc_op *find_with(const char *name, size_t bytes, const char *overload) {
     char whole[NAME_MAX_BYTES + 16];
-    snprintf(whole, sizeof whole, "%.*s%s", (int)bytes, name, overload);
+    sc_print(whole, sizeof whole, "%.*s%s", (int)bytes, name, overload);
     return sc_op_find(sc_str_from(whole));
 }
 

@@ -3,8 +3,8 @@
 #include "ops/formula.h"
 
 #include <math.h>
-#include <stdio.h>
 
+#include "base/print.h"
 #include "ops/suggest.h"
 
 typedef struct formula_parser {
@@ -436,7 +436,7 @@ const sc_formula *sc_formula_make(const char *text, const sc_formula_names *name
     sc_ctx_init(&ctx, &scratch, &scratch);
     if (sc_formula_parse(&ctx, sc_ops_arena(), sc_str_from(text), names, formula) != SC_OK) {
         char defect[256];
-        snprintf(defect, sizeof defect, "%s of %s", sc_vec_last(&ctx.diags).message.data, text);
+        sc_print(defect, sizeof defect, "%s of %s", sc_vec_last(&ctx.diags).message.data, text);
         sc_panic(__FILE__, __LINE__, defect);
     }
     sc_arena_deinit(&scratch);

@@ -1,8 +1,8 @@
 // Value tables: a graph's facts about its tensors and numbers, and the symbols in their sizes.
+#include "base/print.h"
 #include "pt2/pt2.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { LAYOUT_STRIDED = 7 };
 
@@ -24,7 +24,7 @@ sc_status sc_pt2_refuse_dtype(sc_ctx *ctx, sc_str what, int64_t code) {
     enum { FLOAT8_E8M0FNU = 33 };
     const bool is_exponent = code == FLOAT8_E8M0FNU;
     char number[24];
-    snprintf(number, sizeof number, "%lld", (long long)code);
+    sc_print(number, sizeof number, "%lld", (long long)code);
     return sc_fail(ctx, SC_ERR_DTYPE,
                    is_exponent ? "Use another type there: torch.float8_e4m3fn, torch.bfloat16."
                                : NULL,
@@ -59,7 +59,7 @@ static sc_status parse_expression(sc_pt2_importer *imp, sc_str text, sc_dim *out
               SC_STR_ARG(text));
     // The name differs from PyTorch's own symbols, which may come later.
     char name[24];
-    snprintf(name, sizeof(name), "unknown%u", imp->unknown_count++);
+    sc_print(name, sizeof(name), "unknown%u", imp->unknown_count++);
     sc_symbol *symbol = sc_exprs_symbol(imp->method->exprs, sc_str_from(name));
     symbol->range = (sc_range){0, SC_DIM_INF};
     *out = sc_dim_from_symbol(imp->method->exprs, symbol);

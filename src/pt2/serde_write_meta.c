@@ -1,6 +1,6 @@
 // Writes metadata of nodes as texts, which the deserializer splits again.
-#include <stdio.h>
 
+#include "base/print.h"
 #include "pt2/serde_write.h"
 
 // The deserializer splits a module stack at ';', and then into key, path and type at commas outside
@@ -68,7 +68,7 @@ void sc_serde_put_metadata(sc_serde_writer *w, const sc_node *node) {
         sc_json_put_str(&w->json, "stack_trace", node->meta.stack_trace);
     put_module_stack(w, node->meta.module_stack);
     if (node->meta.debug_handle) {
-        snprintf(handle, sizeof(handle), "%u", node->meta.debug_handle);
+        sc_print(handle, sizeof(handle), "%u", node->meta.debug_handle);
         sc_json_put_text(&w->json, "debug_handle", handle);
     }
     if (w->options->dialect == SC_SERDE_EDGE && w->options->graph_id) put_history(w, node);

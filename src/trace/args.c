@@ -1,15 +1,14 @@
 // Reading and building the arguments of expansions. Everything that reads is total: on the wrong
 // kind, a bad index or a failed trace it answers something harmless, so expansions need no checks.
+#include "base/print.h"
 #include "trace/trace.h"
-
-#include <stdio.h>
 
 sc_x sc_trace_fail(sc_trace *t, sc_status code, const char *hint, const char *format, ...) {
     if (t->status == SC_OK) {
         char text[400];
         va_list args;
         va_start(args, format);
-        vsnprintf(text, sizeof text, format, args);
+        sc_vprint(text, sizeof text, format, args);
         va_end(args);
         t->status = sc_fail(t->ctx, code, hint, "%s", text);
     }

@@ -1,11 +1,11 @@
 // Inputs and outputs of a record, and example inputs of an opened file, in the form that crosses to
 // JavaScript. JSON describes them, and one run of bytes has the tensors, row-major.
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "api/call_memory.h"
 #include "api/job.h"
 #include "api/record/records.h"
+#include "base/print.h"
 
 enum { DEPTH_MAX = 16, VALUES_MAX = 1 << 16 };
 // The limit for all tensors together. A few bytes of a file may describe any number of elements,
@@ -196,7 +196,7 @@ static sc_status put_list(writer *w, const sc_pickle_value *list, uint32_t depth
 
 static void put_int(writer *w, int64_t value) {
     char text[24];
-    snprintf(text, sizeof(text), "%" PRId64, value);
+    sc_print(text, sizeof(text), "%" PRId64, value);
     sc_json_put_text(&w->json, "int", text);
 }
 

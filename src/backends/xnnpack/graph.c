@@ -1,8 +1,7 @@
 // Tables of node kinds and datatypes; building of graphs.
 #include "backends/xnnpack/graph.h"
 
-#include <stdio.h>
-
+#include "base/print.h"
 #include "core/dtype.h"
 
 #define INPUT             SC_XNN_FIELD_INPUT,
@@ -131,8 +130,8 @@ sc_str sc_xnn_event_id(const sc_xnn_node *node, uint32_t index, uint32_t count,
                        char text[SC_XNN_EVENT_ID_BYTES]) {
     int digits = 1;
     for (uint32_t rest = count > 0 ? (count - 1) / 10 : 0; rest; rest /= 10) digits++;
-    const int size = snprintf(text, SC_XNN_EVENT_ID_BYTES, "%s #%0*u",
-                              sc_xnn_kinds[node->kind].name, digits, index);
+    const size_t size = sc_print(text, SC_XNN_EVENT_ID_BYTES, "%s #%0*u",
+                                 sc_xnn_kinds[node->kind].name, digits, index);
     SC_ASSERT(size > 0 && size < SC_XNN_EVENT_ID_BYTES);
-    return (sc_str){text, (size_t)size};
+    return (sc_str){text, size};
 }

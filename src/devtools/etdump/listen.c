@@ -1,9 +1,7 @@
 // Turns events into entries. A block is kept whole or not at all.
-#include "devtools/etdump/internal.h"
-
-#include <stdio.h>
-
 #include "base/parallel.h"
+#include "base/print.h"
+#include "devtools/etdump/internal.h"
 
 void sc_etdump_init(sc_etdump *dump, sc_ctx *ctx, uint64_t bytes_max) {
     *dump = (sc_etdump){.ctx = ctx, .bytes_max = bytes_max};
@@ -128,8 +126,8 @@ static void end_instruction(sc_etdump *dump, const sc_rt_event *event) {
 // Delegates that count get their number as text, too, because the format's numbers have 32 bits.
 static sc_str id_of(const sc_rt_event *event, char text[24]) {
     if (event->delegate_id.data) return event->delegate_id;
-    const int size = snprintf(text, 24, "%lld", (long long)event->delegate_number);
-    return (sc_str){text, (size_t)size};
+    const size_t size = sc_print(text, 24, "%lld", (long long)event->delegate_number);
+    return (sc_str){text, size};
 }
 
 static bool is_small(int64_t number) { return number >= 0 && number <= INT32_MAX; }

@@ -2,8 +2,9 @@
 // the file, as the official inspector expects.
 #include "devtools/etrecord/maps.h"
 
+#include "base/print.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { METHODS_MAX = 1 << 16 };
@@ -30,7 +31,7 @@ static void put_list(sc_json_writer *w, const uint32_t *handles, uint32_t count)
 
 static void put_key(sc_json_writer *w, int64_t number) {
     char text[24];
-    snprintf(text, sizeof(text), "%" PRId64, number);
+    sc_print(text, sizeof(text), "%" PRId64, number);
     sc_json_key(w, text);
 }
 
@@ -172,7 +173,7 @@ static sc_etrecord_event event_of(reader *r, const sc_json *key) {
     sc_etrecord_event event = {.name = sc_str_copy(r->ctx->arena, text)};
     char again[24];
     event.is_number = sc_parse_i64(text, &event.id);
-    snprintf(again, sizeof(again), "%" PRId64, event.id);
+    sc_print(again, sizeof(again), "%" PRId64, event.id);
     event.is_number = event.is_number && sc_str_is(text, again);
     return event;
 }
