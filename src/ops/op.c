@@ -7,9 +7,8 @@
 // likewise from their functional row, and then stay.
 #include "ops/op.h"
 
-#include <stdio.h>
-
 #include "base/map.h"
+#include "base/print.h"
 #include "ops/takes.h"
 
 #define INFER(rule) extern sc_status sc_infer_##rule(struct sc_infer *);
@@ -21,7 +20,6 @@
 #undef INFER
 
 typedef struct op_row {
-    const char *schema;
     const char *out;
     sc_infer_fn infer;
     const char *takes;
@@ -37,15 +35,23 @@ typedef struct op_row {
 #define NO_KERNEL           NULL
 static const op_row rows[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) \
-    [SC_OP_##id] = {schema, out, infer, kernel, __VA_ARGS__, FAMILY},
+    [SC_OP_##id] = {out, infer, kernel, __VA_ARGS__, FAMILY},
 #include "ops/ops.def"
 #undef OP
 };
+
+// The schemas of all rows, one after the other. A column of pointers to them would not compress.
+static const char schema_texts[] =
+#define OP(id, schema, ...) schema "\0"
+#include "ops/ops.def"
+#undef OP
+    ;
 
 static struct {
     bool ready;
     sc_arena arena;
     sc_op ops[SC_OP_COUNT];
+    const char *texts[SC_OP_COUNT];  // in schema_texts
     sc_schema schemas[SC_OP_COUNT];
     sc_map by_name;
     sc_map by_out;
@@ -56,7 +62,7 @@ static struct {
 // Ends the process: the first test that runs finds such a row, or the one that parses all rows.
 static void defect(const char *name, const char *what) {
     char text[256];
-    snprintf(text, sizeof text, "operator table: %s %s", name, what);
+    sc_print(text, sizeof text, "operator table: %s %s", name, what);
     sc_panic(__FILE__, __LINE__, text);
 }
 
@@ -93,10 +99,9 @@ static void mark_lost(sc_schema *schema) {
     }
 }
 
-static void add_row(uint16_t id) {
+static void add_row(uint16_t id, sc_str text) {
     const op_row *row = &rows[id];
     sc_op *op = &table.ops[id];
-    const sc_str text = sc_str_from(row->schema);
     const ptrdiff_t open = sc_str_find(text, '(');
     SC_ASSERT(open > 0);
     const sc_str name = sc_str_slice(text, 0, (size_t)open);
@@ -106,6 +111,7 @@ static void add_row(uint16_t id) {
                   .infer = row->infer};
     op->name = sc_str_dup(&table.arena, name);
     op->out_name = full_out_name(name, row->out);
+    table.texts[id] = text.data;
     if (!sc_map_add(&table.by_name, name, op)) defect(op->name, "has two rows");
     if (op->out_name) sc_map_add(&table.by_out, sc_str_from(op->out_name), op);
 }
@@ -163,7 +169,11 @@ sc_status sc_ops_init(void) {
     sc_map_init(&table.by_name, &table.arena);
     sc_map_init(&table.by_out, &table.arena);
     table.ops[SC_OP_FOREIGN] = (sc_op){.id = SC_OP_FOREIGN, .traits = SC_FOREIGN, .name = "?"};
-    for (uint32_t id = 1; id < SC_OP_COUNT; id++) add_row((uint16_t)id);
+    sc_str text = sc_str_from(schema_texts);
+    for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
+        add_row((uint16_t)id, text);
+        text = sc_str_from(text.data + text.size + 1);
+    }
     for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
         sc_op *op = &table.ops[id];
         if (sc_op_has(op, SC_VIEW)) join_twins(op, &scratch);
@@ -197,7 +207,7 @@ static void parse_schema(sc_op *op) {
     sc_arena_init(&scratch);
     sc_ctx_init(&ctx, &scratch, &scratch);
     sc_schema *schema = &table.schemas[op->id];
-    if (sc_schema_parse(&ctx, &table.arena, sc_str_from(rows[op->id].schema), schema) != SC_OK)
+    if (sc_schema_parse(&ctx, &table.arena, sc_str_from(table.texts[op->id]), schema) != SC_OK)
         defect(op->name, ctx.diags.count ? sc_vec_last(&ctx.diags).message.data : "?");
     mark_lost(schema);
     op->schema = schema;

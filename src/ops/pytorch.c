@@ -3,27 +3,38 @@
 
 #include "ops/op.h"
 
-static const char *const names[] = {
+// Not a table of pointers, which does not compress.
+static const char text[] =
 #define VERSION(text)
-#define PYTORCH(...) __VA_ARGS__,
+#define PYTORCH(names) names
 #include "ops/pytorch.def"
 #undef PYTORCH
 #undef VERSION
-};
+    ;
 
 static const char version[] =
-#define PYTORCH(...)
+#define PYTORCH(names)
 #define VERSION(text) text
 #include "ops/pytorch.def"
 #undef VERSION
 #undef PYTORCH
     ;
 
-uint32_t sc_pytorch_count(void) { return SC_COUNT_OF(names); }
+static SC_VEC(const char *) names;  // made by the first question
+
+static void split_text(void) {
+    // The last name is followed by its own zero byte and by that of the literal.
+    for (const char *at = text; *at; at += strlen(at) + 1) sc_vec_push(sc_ops_arena(), &names, at);
+}
+
+uint32_t sc_pytorch_count(void) {
+    if (!names.count) split_text();
+    return names.count;
+}
 
 const char *sc_pytorch_name(uint32_t index) {
-    SC_ASSERT(index < SC_COUNT_OF(names));
-    return names[index];
+    SC_ASSERT(index < sc_pytorch_count());
+    return names.data[index];
 }
 
 const char *sc_pytorch_version(void) { return version; }
@@ -33,5 +44,6 @@ static int compare(const void *name, const void *row) {
 }
 
 bool sc_op_is_pytorch(const sc_op *op) {
-    return bsearch(op->name, names, SC_COUNT_OF(names), sizeof *names, compare) != NULL;
+    const uint32_t count = sc_pytorch_count();
+    return bsearch(op->name, names.data, count, sizeof *names.data, compare) != NULL;
 }

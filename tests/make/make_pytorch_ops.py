@@ -10,7 +10,6 @@ import usage  # noqa: F401
 import pathlib
 import re
 import sys
-import textwrap
 
 import torch
 
@@ -69,9 +68,14 @@ def is_exported(name, base, schema, bases):
 
 
 def rows(names):
-    """As many names to a line as there is room for."""
-    lines = textwrap.wrap(", ".join(f'"aten::{name}"' for name in names), 100 - len("PYTORCH()"))
-    return "".join(f"PYTORCH({line.rstrip(',')})\n" for line in lines)
+    """As many names to a line as there is room for, each ended by a zero byte."""
+    lines = []
+    for name in names:
+        ended = f"aten::{name}\\0"
+        if not lines or len(lines[-1] + ended) > 100 - len('PYTORCH("")'):
+            lines.append("")
+        lines[-1] += ended
+    return "".join(f'PYTORCH("{line}")\n' for line in lines)
 
 
 def made():
