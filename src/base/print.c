@@ -24,7 +24,7 @@ static void put_zeros(printer *p, int count) {
     for (; count > 0; count--) put_char(p, '0');
 }
 
-// What stands between the '%' and the letter.
+// A conversion: the part between the '%' and the letter.
 typedef struct conversion {
     bool is_padded_with_zeros;
     int width;
