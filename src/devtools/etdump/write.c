@@ -4,9 +4,8 @@
 // An instruction may stand for several of the file. All of them are written one after the other,
 // each with an equal share of the time. Their sum is the measured time; the share of each is
 // unknown. The results belong to the last one.
-#include <stdio.h>
-
 #include "base/parallel.h"
+#include "base/print.h"
 #include "base/strides.h"
 #include "devtools/dump_threads.h"
 #include "devtools/etdump/internal.h"
@@ -70,7 +69,7 @@ static sc_fb_ref metadata_of(writer *w, const sc_etdump_entry *entry) {
     sc_fb_ref *known = &w->metadata[entry->threads];
     if (*known) return *known;
     char text[16];
-    const int size = snprintf(text, sizeof text, SC_DUMP_THREADS "%u", entry->threads);
+    const size_t size = sc_print(text, sizeof text, SC_DUMP_THREADS "%u", entry->threads);
     *known = sc_fb_add_vector(&w->b, text, (uint32_t)size, 1, 4);
     return *known;
 }
