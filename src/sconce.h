@@ -41,6 +41,8 @@ void sc_job_forget_diagnostics(sc_job *job);
 // Lists status codes, dtypes, operators and passes as JSON, from the tables. So hosts need no
 // numbers of their own.
 sc_str sc_meta_json(sc_job *job);
+// Lists status codes and dtypes alone, which is all that a host needs to run programs.
+sc_str sc_tables_json(sc_job *job);
 
 // Keeps one text for a host that fetches a text result by a later call.
 void sc_job_keep_text(sc_job *job, sc_str text);
@@ -146,7 +148,7 @@ typedef struct sc_host_functions {
     bool (*run)(void *user, uint32_t number, sc_str method);
     void *user;
 } sc_host_functions;
-void sc_job_set_host_functions(sc_job *job, sc_host_functions passes);
+void sc_job_set_host_functions(sc_job *job, sc_host_functions functions);
 
 // Except for sc_edit_read, these calls work while a function of the host runs. At any other time
 // they are SC_ERR_STATE.

@@ -3,7 +3,7 @@
 #define LOWERING_H
 
 #include "api/compile/evaluate.h"
-#include "api/job.h"
+#include "api/compiling.h"
 #include "passes/passes.h"
 #include "setup.h"
 

@@ -1,5 +1,4 @@
-// The developer tools: records of what was lowered, dumps of what ran, bundled programs, and the
-// inspector.
+// The developer tools: records of what was lowered, writing bundled programs, and the inspector.
 #include "exports.h"
 
 // --- Records -------------------------------------------------------------------------------------
@@ -142,50 +141,6 @@ int32_t wasm_bundle_write(sc_job *job, const char *suites, uint32_t suites_bytes
     return (int32_t)sc_bundle_write(job, text_of(suites, suites_bytes), data, bytes, output);
 }
 
-// Test suites of the program that is open; a text result.
-EXPORT(bundle_read) int32_t wasm_bundle_read(sc_job *job) {
-    check(job);
-    sc_str json = {0};
-    sc_status status = sc_bundle_read(job, &json);
-    return keep_text(job, status, json);
-}
-
-// Runs a test case and compares; a text result.
-EXPORT(bundle_verify)
-int32_t wasm_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, double rtol,
-                           double atol) {
-    check(job);
-    sc_str json = {0};
-    sc_status status = sc_bundle_verify(job, suite, test_case, rtol, atol, &json);
-    return keep_text(job, status, json);
-}
-
-// --- Dumps ---------------------------------------------------------------------------------------
-
-// Chooses what is kept of runs from here on (sc_event_tracer in sconce.h), and whether keeps_value
-// is asked.
-EXPORT(run_event_tracer)
-int32_t wasm_run_event_tracer(sc_job *job, uint32_t what, int32_t bundled_input_index,
-                              bool is_filtered) {
-    check(job);
-    return (int32_t)sc_run_event_tracer(job, (sc_event_tracer)what, bundled_input_index,
-                                        is_filtered);
-}
-
-// Writes the kept events as two outputs, whose numbers these are; a text result counts what is in
-// them.
-EXPORT(run_etdump) int32_t wasm_run_etdump(sc_job *job, uint32_t *outputs) {
-    check(job);
-    sc_str json = {0};
-    sc_status status = sc_run_etdump(job, &json, &outputs[0], &outputs[1]);
-    return keep_text(job, status, json);
-}
-
-EXPORT(run_etdump_free) void wasm_run_etdump_free(sc_job *job) {
-    check(job);
-    sc_run_etdump_free(job);
-}
-
 // --- Inspecting ----------------------------------------------------------------------------------
 
 // A dump, a record, a program, and the dump's values; NULL for what is not there.
@@ -214,4 +169,15 @@ EXPORT(inspector_compare) int32_t wasm_inspector_compare(sc_job *job, sc_job *ot
     sc_str json = {0};
     sc_status status = sc_inspector_compare(job, other, &json);
     return keep_text(job, status, json);
+}
+
+// --- Delegates -----------------------------------------------------------------------------------
+
+// Describes the bytes of a delegate; a text result.
+EXPORT(run_part_text)
+int32_t wasm_run_part_text(sc_job *job, const char *method, uint32_t method_bytes, uint32_t part) {
+    check(job);
+    sc_str text = {0};
+    sc_status status = sc_run_part_text(job, text_of(method, method_bytes), part, &text);
+    return keep_text(job, status, text);
 }

@@ -1,8 +1,7 @@
-// Programs that run: opening, inputs, outputs, training.
+// Programs that run: opening, inputs, outputs, bundled calls, dumps, backends of the host.
 #include "core/spec.h"
 #include "exports.h"
-
-enum { NUMBERS_SIZES = 8, NUMBERS_DIM_ORDER = NUMBERS_SIZES + SC_RANK_MAX };
+#include "numbers.h"
 
 EXPORT(run_open)
 int32_t wasm_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
@@ -19,14 +18,6 @@ EXPORT(run_inspect) int32_t wasm_run_inspect(sc_job *job) {
     sc_str json = {0};
     sc_status status = sc_run_inspect(job, &json);
     return keep_text(job, status, json);
-}
-
-EXPORT(run_part_text)
-int32_t wasm_run_part_text(sc_job *job, const char *method, uint32_t method_bytes, uint32_t part) {
-    check(job);
-    sc_str text = {0};
-    sc_status status = sc_run_part_text(job, text_of(method, method_bytes), part, &text);
-    return keep_text(job, status, text);
 }
 
 EXPORT(run_select) int32_t wasm_run_select(sc_job *job, const char *method, uint32_t method_bytes) {
@@ -101,22 +92,6 @@ EXPORT(run_output_count) uint32_t wasm_run_output_count(sc_job *job) {
     return sc_run_output_count(job);
 }
 
-static void put_io(const sc_io *io, double *numbers) {
-    bool is_text = io->kind == SC_KIND_STRING;
-    numbers[0] = io->kind;
-    numbers[1] = (double)(uint32_t)io->i;
-    numbers[2] = (double)(int32_t)(io->i >> 32);
-    numbers[3] = io->d;
-    numbers[4] = io->dtype;
-    numbers[5] = io->rank;
-    numbers[6] = (double)(uintptr_t)(is_text ? (const void *)io->str.data : io->data);
-    numbers[7] = (double)(is_text ? io->str.size : io->bytes);
-    for (uint32_t d = 0; d < io->rank; d++) {
-        numbers[NUMBERS_SIZES + d] = (double)io->sizes[d];
-        numbers[NUMBERS_DIM_ORDER + d] = io->dim_order[d];
-    }
-}
-
 // 40 numbers: kind, int low (unsigned), int high (signed), double, dtype, rank, address, bytes,
 // then 16 sizes and 16 places of the dim order, the first `rank` of each in use.
 EXPORT(run_output) int32_t wasm_run_output(sc_job *job, uint32_t index, double *numbers) {
@@ -132,56 +107,87 @@ EXPORT(run_reset) int32_t wasm_run_reset(sc_job *job) {
     return (int32_t)sc_run_reset(job);
 }
 
-// Text: {"results", "parameters"}.
-EXPORT(train_open)
-int32_t wasm_train_open(sc_job *job, const char *method, uint32_t method_bytes, uint32_t *trainer) {
+// --- Bundled programs ----------------------------------------------------------------------------
+
+// Test suites of the program that is open; a text result.
+EXPORT(bundle_read) int32_t wasm_bundle_read(sc_job *job) {
     check(job);
     sc_str json = {0};
-    sc_status status = sc_train_open(job, text_of(method, method_bytes), trainer, &json);
+    sc_status status = sc_bundle_read(job, &json);
     return keep_text(job, status, json);
 }
 
-EXPORT(train_keep) int32_t wasm_train_keep(sc_job *job, uint32_t trainer) {
+// Runs a test case and compares; a text result.
+EXPORT(bundle_verify)
+int32_t wasm_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, double rtol,
+                           double atol) {
     check(job);
-    return (int32_t)sc_train_keep(job, trainer);
+    sc_str json = {0};
+    sc_status status = sc_bundle_verify(job, suite, test_case, rtol, atol, &json);
+    return keep_text(job, status, json);
 }
 
-// The numbers of run_output.
-EXPORT(train_tensor)
-int32_t wasm_train_tensor(sc_job *job, uint32_t trainer, uint32_t index, bool is_gradient,
-                          double *numbers) {
+// --- Dumps ---------------------------------------------------------------------------------------
+
+// Chooses what is kept of runs from here on (sc_event_tracer in sconce.h), and whether keeps_value
+// is asked.
+EXPORT(run_event_tracer)
+int32_t wasm_run_event_tracer(sc_job *job, uint32_t what, int32_t bundled_input_index,
+                              bool is_filtered) {
     check(job);
-    sc_io io = {.kind = SC_KIND_NONE};
-    sc_status status = sc_train_tensor(job, trainer, index, is_gradient, &io);
-    if (status == SC_OK) put_io(&io, numbers);
-    return (int32_t)status;
+    return (int32_t)sc_run_event_tracer(job, (sc_event_tracer)what, bundled_input_index,
+                                        is_filtered);
 }
 
-EXPORT(train_set)
-int32_t wasm_train_set(sc_job *job, uint32_t trainer, uint32_t index, const void *data,
-                       uint32_t bytes) {
+// Writes the kept events as two outputs, whose numbers these are; a text result counts what is in
+// them.
+EXPORT(run_etdump) int32_t wasm_run_etdump(sc_job *job, uint32_t *outputs) {
     check(job);
-    return (int32_t)sc_train_set(job, trainer, index, data, bytes);
+    sc_str json = {0};
+    sc_status status = sc_run_etdump(job, &json, &outputs[0], &outputs[1]);
+    return keep_text(job, status, json);
 }
 
-EXPORT(train_sgd)
-int32_t wasm_train_sgd(sc_job *job, uint32_t trainer, double lr, double momentum, double dampening,
-                       double weight_decay, bool nesterov, uint32_t *optimizer) {
+EXPORT(run_etdump_free) void wasm_run_etdump_free(sc_job *job) {
     check(job);
-    const sc_sgd options = {.lr = lr,
-                            .momentum = momentum,
-                            .dampening = dampening,
-                            .weight_decay = weight_decay,
-                            .nesterov = nesterov};
-    return (int32_t)sc_train_sgd(job, trainer, &options, optimizer);
+    sc_run_etdump_free(job);
 }
 
-EXPORT(train_step) int32_t wasm_train_step(sc_job *job, uint32_t optimizer) {
-    check(job);
-    return (int32_t)sc_train_step(job, optimizer);
+// --- Backends of the host ------------------------------------------------------------------------
+
+static bool ask_host(uint32_t number, sc_host_question *question, sc_host_question_kind kind,
+                     uint32_t delegate, sc_str json) {
+    return host_backend(number, question, kind, delegate, json.data, (uint32_t)json.size) != 0;
 }
 
-EXPORT(train_close) void wasm_train_close(sc_job *job, uint32_t optimizer) {
+// A backend of the host, for all jobs from now on.
+EXPORT(backend_register)
+int32_t wasm_backend_register(sc_job *job, const char *id, uint32_t id_bytes, uint32_t number,
+                              bool keeps) {
     check(job);
-    sc_train_close(job, optimizer);
+    sc_host_backend backend = {
+        .id = text_of(id, id_bytes), .number = number, .keeps = keeps, .ask = ask_host};
+    return (int32_t)sc_backend_register(job, &backend);
+}
+
+// Answers the import `backend`: memory of memory_alloc, which is the module's from here on, with
+// JSON first and then the bytes that its ranges mean.
+EXPORT(backend_answer)
+void wasm_backend_answer(sc_host_question *question, void *answer, uint32_t json_bytes,
+                         uint32_t bytes) {
+    sc_host_question_answer(question, answer, json_bytes, bytes);
+}
+
+// Named data, while a delegate is started: its address, or 0.
+EXPORT(backend_named)
+const uint8_t *wasm_backend_named(sc_host_question *question, const char *key, uint32_t key_bytes) {
+    uint64_t bytes;
+    return sc_host_question_named(question, text_of(key, key_bytes), &bytes);
+}
+
+// The names and sizes of all named data, while a delegate is started: JSON, zero-terminated, until
+// the question is answered.
+EXPORT(backend_names)
+const char *wasm_backend_names(sc_host_question *question) {
+    return sc_host_question_names(question);
 }

@@ -2,7 +2,7 @@
 #ifndef SC_API_JOB_RECORDS_H
 #define SC_API_JOB_RECORDS_H
 
-#include "api/call_memory.h"
+#include "api/job/call_memory.h"
 #include "devtools/etrecord.h"
 
 enum { SC_RECORD_VALUES = 2 };  // inputs, outputs

@@ -3,14 +3,13 @@
 #ifndef SC_API_VERSION_H
 #define SC_API_VERSION_H
 
-#include "api/call_memory.h"
+#include "api/job/call_memory.h"
 #include "backend/lower.h"
 #include "emit/emit.h"
+#include "format/json.h"
 #include "passes/pass.h"
 #include "plan/place.h"
 #include "sconce.h"
-
-enum { SC_NO_PROGRAM = UINT32_MAX };
 
 // One version of the program that is being compiled. It never changes once it is stored.
 typedef struct sc_version {
@@ -53,5 +52,7 @@ void sc_job_drop_version(sc_job *job, uint32_t number);
 // Gives the version the diagnostics that belong to no version yet. They stay when the host has read
 // those of a failed call.
 void sc_job_take_diags(sc_job *job, sc_version *version);
+// Writes the member "diagnostics" of an object: those of the version.
+void sc_version_put_diagnostics(sc_json_writer *w, const sc_job *job, const sc_version *version);
 
 #endif

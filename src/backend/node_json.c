@@ -1,8 +1,8 @@
 #include "backend/node_json.h"
 
 #include "base/print.h"
+#include "format/stack_trace.h"
 #include "ir/part.h"
-#include "ir/stack_trace.h"
 
 static const char *const VALUE_KINDS[] = {"tensor", "int", "float", "bool", "none", "opaque"};
 

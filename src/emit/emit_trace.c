@@ -3,7 +3,7 @@
 // views, jumps and delegates. Here such instructions have a list without frames, so that places in
 // the two lists match.
 #include "emit/emit_state.h"
-#include "ir/stack_trace.h"
+#include "format/stack_trace.h"
 
 #include "program_fbs.h"
 

@@ -1,6 +1,7 @@
 // The kernel column of the operator table. It names no kernel itself: a row with a kernel that does
 // not exist fails to link.
 #include "kernels/kernel.h"
+#include "ops/kept.h"
 
 #define KERNEL(name, takes)    extern const sc_kernel sc_k_##name;
 #define POINTWISE(name, takes) extern const sc_kernel sc_k_pw_##name;
@@ -19,7 +20,7 @@
 #define PRIM(name)             NULL
 #define NO_KERNEL              NULL
 static const sc_kernel *const kernels[SC_OP_COUNT] = {
-#define OP(id, schema, out, infer, expand, kernel, ...) [SC_OP_##id] = kernel,
+#define OP(id, schema, out, infer, expand, kernel, ...) SC_KEPT(id, [SC_OP_##id] = kernel, )
 #include "ops/ops.def"
 #undef OP
 };

@@ -1,12 +1,14 @@
 // The rows of forms.def; formulas are parsed when they are first asked for.
 #include "ops/forms.h"
 
+#include "ops/kept.h"
+
 static const sc_form forms[SC_FORM_COUNT] = {
 #define EARLY(op) SC_FORM_EARLY, SC_OP_##op
 #define LATE(op)  SC_FORM_LATE, SC_OP_##op
 #define NEVER     SC_FORM_NEVER, SC_OP_FOREIGN
 #define FORM(op, dtypes, known, kernel, text) \
-    [SC_FORM_##op##_##dtypes] = {SC_OP_##op, SC_FORM_##dtypes, known, text},
+    SC_KEPT(op, [SC_FORM_##op##_##dtypes] = {SC_OP_##op, SC_FORM_##dtypes, known, text}, )
 #include "ops/forms.def"
 #undef NEVER
 #undef LATE
@@ -36,7 +38,7 @@ bool sc_form_takes(const sc_form *form, sc_dtype dtype) {
 
 const sc_formula *sc_form_formula(sc_form_id id) {
     static const sc_formula *formulas[SC_FORM_COUNT];
-    if (!formulas[id]) {
+    if (!formulas[id] && forms[id].text) {
         const sc_formula_names names = sc_formula_names_of(sc_op_get(forms[id].op));
         formulas[id] = sc_formula_make(forms[id].text, &names);
     }

@@ -39,6 +39,7 @@ typedef enum sc_step {
 const sc_form *sc_form_get(sc_form_id id);
 bool sc_form_takes(const sc_form *form, sc_dtype dtype);
 // The formula of a row, over the parameters of its operator; and of a step, over its own.
+// NULL if this build leaves out an operator of it.
 const sc_formula *sc_form_formula(sc_form_id id);
 const sc_formula *sc_step_formula(sc_step step);
 

@@ -434,7 +434,11 @@ const sc_formula *sc_formula_make(const char *text, const sc_formula_names *name
     sc_formula *formula = sc_new(sc_ops_arena(), sc_formula);
     sc_arena_init(&scratch);
     sc_ctx_init(&ctx, &scratch, &scratch);
-    if (sc_formula_parse(&ctx, sc_ops_arena(), sc_str_from(text), names, formula) != SC_OK) {
+    const sc_status status =
+        sc_formula_parse(&ctx, sc_ops_arena(), sc_str_from(text), names, formula);
+    if (status != SC_OK && !sc_ops_are_whole()) {
+        formula = NULL;
+    } else if (status != SC_OK) {
         char defect[256];
         sc_print(defect, sizeof defect, "%s of %s", sc_vec_last(&ctx.diags).message.data, text);
         sc_panic(__FILE__, __LINE__, defect);

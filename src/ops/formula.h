@@ -91,7 +91,7 @@ sc_formula_names sc_formula_names_in(const char *list);
 sc_status sc_formula_parse(sc_ctx *ctx, sc_arena *arena, sc_str text, const sc_formula_names *names,
                            sc_formula *out);
 // That of a text of our own tables, made in the memory of the operator table; a mistake in it is a
-// defect.
+// defect. NULL if this build leaves out an operator of the text.
 const sc_formula *sc_formula_make(const char *text, const sc_formula_names *names);
 // The call whose result the whole formula is; NULL if that is no call.
 const sc_formula_node *sc_formula_result(const sc_formula *formula);

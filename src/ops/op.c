@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/print.h"
+#include "ops/kept.h"
 #include "ops/takes.h"
 
 #define INFER(rule) extern sc_status sc_infer_##rule(struct sc_infer *);
@@ -35,14 +36,15 @@ typedef struct op_row {
 #define NO_KERNEL           NULL
 static const op_row rows[SC_OP_COUNT] = {
 #define OP(id, schema, out, infer, expand, kernel, ...) \
-    [SC_OP_##id] = {out, infer, kernel, __VA_ARGS__, FAMILY},
+    SC_KEPT(id, [SC_OP_##id] = {out, infer, kernel, __VA_ARGS__, FAMILY}, )
 #include "ops/ops.def"
 #undef OP
 };
 
-// The schemas of all rows, one after the other. A column of pointers to them would not compress.
+// The schemas of all rows, one after the other; empty ones are left out. A column of pointers to them
+// would not compress.
 static const char schema_texts[] =
-#define OP(id, schema, ...) schema "\0"
+#define OP(id, schema, ...) SC_KEPT(id, schema) "\0"
 #include "ops/ops.def"
 #undef OP
     ;
@@ -51,7 +53,7 @@ static struct {
     bool ready;
     sc_arena arena;
     sc_op ops[SC_OP_COUNT];
-    const char *texts[SC_OP_COUNT];  // in schema_texts
+    const char *texts[SC_OP_COUNT];  // in schema_texts; NULL: left out
     sc_schema schemas[SC_OP_COUNT];
     sc_map by_name;
     sc_map by_out;
@@ -101,6 +103,7 @@ static void mark_lost(sc_schema *schema) {
 
 static void add_row(uint16_t id, sc_str text) {
     const op_row *row = &rows[id];
+    if (!text.size) return;
     sc_op *op = &table.ops[id];
     const ptrdiff_t open = sc_str_find(text, '(');
     SC_ASSERT(open > 0);
@@ -157,7 +160,8 @@ static const sc_op *functional_of(sc_arena *scratch, sc_str name) {
         {"aten::floor_divide_.Tensor", SC_OP_floor_divide},
     };
     for (size_t i = 0; i < SC_COUNT_OF(others); i++)
-        if (sc_str_is(name, others[i].name)) return &table.ops[others[i].functional];
+        if (sc_str_is(name, others[i].name))
+            return table.texts[others[i].functional] ? &table.ops[others[i].functional] : NULL;
     return sc_map_get(&table.by_name, functional_name(scratch, name));
 }
 
@@ -218,12 +222,21 @@ static void parse_schema(sc_op *op) {
 // other and no further, and a functional form is no twin.
 static const sc_op *handed_out(const sc_op *op) {
     if (!op || op->schema || op->id == SC_OP_FOREIGN) return op;
+    if (!table.texts[op->id]) return NULL;
     parse_schema(&table.ops[op->id]);
     if (rows[op->id].takes) parse_takes(&table.ops[op->id]);
     handed_out(op->functional);
     handed_out(op->copy);
     handed_out(op->view);
     return op;
+}
+
+bool sc_ops_are_whole(void) {
+#ifdef SC_OPS_KEPT
+    return false;
+#else
+    return true;
+#endif
 }
 
 const sc_op *sc_op_get(sc_op_id id) {

@@ -149,7 +149,10 @@ bool sc_op_may_return_alias(const sc_op *op);
 sc_status sc_ops_init(void);
 // The table's memory, for what is made once of other constant tables.
 sc_arena *sc_ops_arena(void);
+// NULL for a row that this build leaves out (ops/kept.h).
 const sc_op *sc_op_get(sc_op_id id);
+// Has this build all operators?
+bool sc_ops_are_whole(void);
 // By functional name with overload ("aten::add.Tensor"; a trailing ".default" is accepted and
 // ignored), in-place twins included. NULL when unknown.
 const sc_op *sc_op_find(sc_str name);

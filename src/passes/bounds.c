@@ -2,9 +2,9 @@
 // inputs without one. If there are none, reports the first result of each size without one, by its
 // name in the user's program. If the largest values have more bytes than can be counted, that is
 // reported once for a method.
+#include "format/stack_trace.h"
 #include "ir/dynamic_sizes.h"
 #include "ir/python_line.h"
-#include "ir/stack_trace.h"
 #include "passes/passes.h"
 
 enum { LINE_NODES_MAX = 256 };  // nodes of one line of the user's that the search visits

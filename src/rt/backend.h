@@ -61,6 +61,7 @@ typedef struct sc_rt_delegate_call {
 typedef SC_VEC(sc_str) sc_rt_keys;
 
 struct sc_rt_backend {
+    const char *id;  // in files; NULL where no table finds it by its id
     // Sets the number of arguments that are inputs, which the file does not say. A failure names
     // the fault in the bytes and leaves no memory behind.
     sc_status (*init)(sc_ctx *ctx, const sc_rt_start *start, void **state, uint32_t *input_count);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "api/compile/dynamic_shapes.h"
-#include "api/job.h"
+#include "api/compiling.h"
 #include "setup.h"
 
 static const char SOURCE[] = "method prefill {\n"

@@ -1,6 +1,6 @@
 // Options of to_edge that choose what the edge program may hold, and the sizes that to_executorch
 // plans for.
-#include "api/job.h"
+#include "api/compiling.h"
 #include "harness.h"
 
 // A job whose source program is the text.
@@ -73,7 +73,7 @@ TEST(operators_stay_whole_by_name) {
     CHECK(calls(both, "aten::silu") && calls(both, "aten::mish"));
     // No backend takes them, so the file has what they decompose into.
     check_file(job, edge);
-    const char *planned = text_of(job, job->versions.count - 1);
+    const char *planned = text_of(job, sc_job_compiling(job)->versions.count - 1);
     CHECK(!calls(planned, "aten::mish"));
     sc_job_close(job);
 }
@@ -281,7 +281,8 @@ static void check_sizes_refused(const char *options, sc_status code, const char 
     planned(job, options, code);
     if (!strstr(message_of(job), message)) FAIL("'%s', not '%s'", message_of(job), message);
     // The edge program is as it was.
-    CHECK(strstr(text_of(job, job->versions.count - 1), "symbol s77 [2, 512] hint 4"));
+    CHECK(strstr(text_of(job, sc_job_compiling(job)->versions.count - 1),
+                 "symbol s77 [2, 512] hint 4"));
     sc_job_close(job);
 }
 

@@ -31,7 +31,7 @@ sc_status pass_transform(sc_job *job, pass_body *pass, uint32_t *made) {
 }
 
 sc_status pass_run_early(sc_job *job, pass_body *pass) {
-    sc_program *program = job->versions.data[0].program;
+    sc_program *program = sc_job_compiling(job)->versions.data[0].program;
     body = pass;
     sc_job_set_host_functions(job, (sc_host_functions){run_body, job});
     sc_pipeline pipeline = {.arena = &job->arena};
@@ -55,6 +55,7 @@ void pass_refuse(sc_job *job, const char *json, sc_status code, const char *mess
 void pass_check_text(sc_job *job, uint32_t program, const char *line) {
     sc_sb text;
     sc_sb_init(&text, job->ctx.arena);
-    sc_program_print(&text, job->versions.data[program].program, (sc_print_options){0});
+    sc_program_print(&text, sc_job_compiling(job)->versions.data[program].program,
+                     (sc_print_options){0});
     if (!strstr(sc_sb_terminate(&text), line)) FAIL("'%s' is not in\n%s", line, text.data);
 }

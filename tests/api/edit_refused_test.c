@@ -41,15 +41,17 @@ static void check_pass(pass_body *pass, const char *line) {
 
 // The number of the value with that name.
 static int value_of(sc_job *job, const char *name) {
-    for (uint32_t i = 0; i < job->edit->values.count; i++)
-        if (strcmp(job->edit->values.data[i]->name->text, name) == 0) return (int)i;
+    for (uint32_t i = 0; i < sc_job_compiling(job)->edit->values.count; i++)
+        if (strcmp(sc_job_compiling(job)->edit->values.data[i]->name->text, name) == 0)
+            return (int)i;
     FAIL("there is no value %s", name);
     return -1;
 }
 
 static int node_of(sc_job *job, const char *name) {
-    for (uint32_t i = 0; i < job->edit->nodes.count; i++)
-        if (strcmp(job->edit->nodes.data[i]->name->text, name) == 0) return (int)i;
+    for (uint32_t i = 0; i < sc_job_compiling(job)->edit->nodes.count; i++)
+        if (strcmp(sc_job_compiling(job)->edit->nodes.data[i]->name->text, name) == 0)
+            return (int)i;
     FAIL("there is no node %s", name);
     return -1;
 }
@@ -298,7 +300,7 @@ static void insert_a_view(sc_job *job) {
 TEST(views_are_views_before_decomposition) {
     sc_job *job = pass_open(SOURCE);
     REQUIRE_OK(pass_run_early(job, insert_a_view));
-    const sc_graph *graph = job->versions.data[0].program->methods.data[0]->graph;
+    const sc_graph *graph = sc_job_compiling(job)->versions.data[0].program->methods.data[0]->graph;
     CHECK_EQ_STR(graph->last->op->name, "aten::narrow");
     CHECK(!graph->last->is_kept);
     sc_job_close(job);

@@ -186,7 +186,7 @@ TEST(views_and_writes_are_not_of_the_edge_dialect) {
         left = rows[i].call;
         CHECK_EQ_INT(transform(&job, leave, &made), SC_ERR_ARGUMENT);
         CHECK(strstr(sc_vec_last(&job->ctx.diags).message.data, rows[i].message));
-        CHECK_EQ_UINT(job->versions.count, 1);
+        CHECK_EQ_UINT(sc_job_compiling(job)->versions.count, 1);
         sc_job_close(job);
     }
 }
@@ -218,7 +218,7 @@ TEST(a_pass_has_its_time_and_may_fail) {
     sc_job_set_host_functions(job, (sc_host_functions){fail, NULL});
     CHECK_EQ_INT(sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[7]"), &made), SC_ERR_CANCELLED);
     CHECK_EQ_INT(sc_compile_transform(job, 0, (sc_str){0}, SC_STR("[-7]"), &made), SC_ERR_ARGUMENT);
-    CHECK_EQ_UINT(job->versions.count, 1);
+    CHECK_EQ_UINT(sc_job_compiling(job)->versions.count, 1);
     sc_job_close(job);
 }
 
@@ -355,9 +355,10 @@ TEST(versions_that_are_dropped_are_freed_with_those_made_from_them) {
         pass_check_text(job, edge, "aten::relu");  // the executorch program was made from it
         CHECK(sc_output_bytes(job, sc_output_count(job) - 1) > 0);
         sc_compile_drop(job, executorch);
-        CHECK(!job->versions.data[edge].program && !job->versions.data[executorch].program);
+        CHECK(!sc_job_compiling(job)->versions.data[edge].program &&
+              !sc_job_compiling(job)->versions.data[executorch].program);
         CHECK_EQ_UINT(sc_output_bytes(job, sc_output_count(job) - 1), 0);
-        CHECK_EQ_UINT(job->plans.count, 0);
+        CHECK_EQ_UINT(sc_job_compiling(job)->plans.count, 0);
         if (i == 9) used = job->arena.used_bytes;
     }
     CHECK(job->arena.used_bytes < used + 32 * 1024);  // rows of tables, and no program

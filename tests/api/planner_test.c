@@ -1,7 +1,7 @@
 // Memory planners of the host: the request, plans that hold, and every plan that is refused.
 #include <stdio.h>
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "edit_pass.h"
 #include "harness.h"
 
@@ -60,12 +60,12 @@ TEST(a_planner_places_the_values_of_its_method) {
     sc_job *job = pass_open(SOURCE);
     REQUIRE_OK(plan(job, FORWARD, "[0, 32, 64, 0, 32]"));
     CHECK_EQ_STR(asked, "forward");
-    REQUIRE(job->plans.count == 2);
-    const sc_place_report *report = &job->plans.data[0].report;
+    REQUIRE(sc_job_compiling(job)->plans.count == 2);
+    const sc_place_report *report = &sc_job_compiling(job)->plans.data[0].report;
     CHECK_EQ_STR(report->algorithm, "host");
     CHECK_EQ_UINT(report->planned_bytes, 96);
     CHECK_EQ_UINT(report->items.data[4].offset, 32);
-    CHECK_EQ_STR(job->plans.data[1].report.algorithm, "naive");
+    CHECK_EQ_STR(sc_job_compiling(job)->plans.data[1].report.algorithm, "naive");
     sc_job_close(job);
 }
 
@@ -73,8 +73,8 @@ TEST(methods_without_a_planner_get_the_best_one) {
     sc_job *job = pass_open(SOURCE);
     REQUIRE_OK(plan(job, "{\"memory_planning\": {\"other\": 3}}", "[32, 0]"));
     CHECK_EQ_STR(asked, "other");
-    CHECK_EQ_STR(job->plans.data[0].report.algorithm, "greedy");
-    CHECK_EQ_UINT(job->plans.data[1].report.planned_bytes, 64);
+    CHECK_EQ_STR(sc_job_compiling(job)->plans.data[0].report.algorithm, "greedy");
+    CHECK_EQ_UINT(sc_job_compiling(job)->plans.data[1].report.planned_bytes, 64);
     sc_job_close(job);
 }
 

@@ -1,6 +1,6 @@
 // Verifying as hosts call it: a program against itself without delegates, on the file's own inputs.
-#include "api/job.h"
-#include "api/run/compare.h"
+#include "api/compiling.h"
+#include "api/verify/compare.h"
 #include "setup.h"
 
 static sc_str verify(sc_job *job, const char *model, const char *partitioners) {

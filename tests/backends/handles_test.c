@@ -3,9 +3,11 @@
 // XNNPACK tells while it runs are the events that its compiler half has mapped to handles.
 #include <stdio.h>
 
-#include "api/backends.h"
+#include "api/compile/backends.h"
 #include "api/compile/executable.h"
-#include "api/job.h"
+#include "api/compiling.h"
+#include "api/run/backends.h"
+#include "api/run/running.h"
 #include "harness.h"
 #include "program_fbs.h"
 #include "rt/event.h"
@@ -66,7 +68,7 @@ static sc_status check_nodes(sc_ctx *ctx, sc_graph *graph, void *user) {
 }
 
 static void check_program(sc_job *job, const sc_program *program) {
-    const sc_program *exported = job->versions.data[0].program;
+    const sc_program *exported = sc_job_compiling(job)->versions.data[0].program;
     sc_ctx *ctx = sc_job_ctx(job);
     for (uint32_t m = 0; m < program->methods.count; m++) {
         const sc_method *method = program->methods.data[m];
@@ -243,7 +245,7 @@ static void check_executable(sc_job *job, uint32_t version, const char *backend)
     sc_pipeline pipeline = {.verify = true, .arena = &job->arena, .env = {.options = &options}};
     sc_program *program = NULL;
     sc_executable made;
-    REQUIRE_OK(sc_program_clone(job->versions.data[version].program, &program));
+    REQUIRE_OK(sc_program_clone(sc_job_compiling(job)->versions.data[version].program, &program));
     const sc_status status = sc_make_executable(ctx, &pipeline, program, &made);
     // Exported without a largest size, or with an operator of another library.
     if (status == SC_ERR_UNBOUNDED || status == SC_ERR_UNSUPPORTED_OP) return;
@@ -266,14 +268,14 @@ static void check_file(const char *file, const char *backend) {
     if (!open_file(job, file)) {
         FAIL("cannot be opened");
     } else if (sc_compile_to_edge(job, 0, (sc_str){0}, &edge) == SC_OK) {
-        check_program(job, job->versions.data[edge].program);
+        check_program(job, sc_job_compiling(job)->versions.data[edge].program);
         version = edge;
         sc_status status = SC_OK;
         if (backend)
             status = sc_compile_to_backend(job, edge, sc_str_from(all), (sc_str){0}, &version);
         CHECK(status == SC_OK || status == SC_ERR_UNBOUNDED);
         if (status == SC_OK) {
-            check_program(job, job->versions.data[version].program);
+            check_program(job, sc_job_compiling(job)->versions.data[version].program);
             check_executable(job, version, backend);
         }
     }

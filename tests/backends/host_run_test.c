@@ -1,7 +1,8 @@
 // A backend of the host at run time, as programs call it: what its answers may leave out, and what
 // is reported of another part that failed.
-#include "api/job.h"
-#include "api/run/delegate_check.h"
+#include "api/compiling.h"
+#include "api/run/running.h"
+#include "api/verify/delegate_check.h"
 #include "backends/host/run/host_run.h"
 #include "setup.h"
 

@@ -1,5 +1,5 @@
 // Operators that were to stay whole for a backend and did not, with the operators that they became.
-#include "api/job.h"
+#include "api/compiling.h"
 #include "backends/xnnpack/aot/xnnpack.h"
 #include "setup.h"
 
@@ -17,7 +17,7 @@ TEST(linear_layers_say_why_they_are_taken_apart) {
     sc_job *job = sc_job_open(NULL);
     uint32_t delegated = 0, reported = 0;
     if (!CHECK(lower(job, "linear_bf16", "{\"target_runtime\": \"1.4\"}", &delegated))) return;
-    const sc_delegation *all = &job->versions.data[delegated].delegation;
+    const sc_delegation *all = &sc_job_compiling(job)->versions.data[delegated].delegation;
     for (uint32_t i = 0; i < all->rows.count; i++) {
         const sc_delegation_row *row = &all->rows.data[i];
         if (strcmp(row->op->name, "aten::addmm") != 0) continue;
@@ -35,7 +35,7 @@ TEST(linear_layers_of_branches_are_kept) {
     sc_job *job = sc_job_open(NULL);
     uint32_t delegated = 0, kept = 0;
     if (!CHECK(lower(job, "cond", "", &delegated))) return;
-    const sc_delegation *all = &job->versions.data[delegated].delegation;
+    const sc_delegation *all = &sc_job_compiling(job)->versions.data[delegated].delegation;
     for (uint32_t i = 0; i < all->rows.count; i++) {
         const sc_delegation_row *row = &all->rows.data[i];
         CHECK(strcmp(row->op->name, "aten::addmm") != 0);
@@ -52,7 +52,7 @@ TEST(linear_layers_of_transposed_inputs_are_kept) {
     sc_job *job = sc_job_open(NULL);
     uint32_t delegated = 0, kept = 0;
     if (!CHECK(lower(job, "lstm", "", &delegated))) return;
-    const sc_delegation *all = &job->versions.data[delegated].delegation;
+    const sc_delegation *all = &sc_job_compiling(job)->versions.data[delegated].delegation;
     for (uint32_t i = 0; i < all->rows.count; i++) {
         const sc_delegation_row *row = &all->rows.data[i];
         if (strcmp(row->op->name, "aten::linear") != 0) continue;

@@ -1,5 +1,5 @@
 // The text of backends for the parts of a loaded program, as hosts ask for it.
-#include "api/job.h"
+#include "api/compiling.h"
 #include "harness.h"
 
 // A loaded program of the model, whose parts went to the backend.

@@ -2,9 +2,11 @@
 // it: the handles behind XNNPACK's events, their order, and the layout in which values are shown.
 #include <stdio.h>
 
-#include "api/backends.h"
+#include "api/compile/backends.h"
 #include "api/compile/executable.h"
-#include "api/job.h"
+#include "api/compiling.h"
+#include "api/run/backends.h"
+#include "api/run/running.h"
 #include "harness.h"
 #include "rt/event.h"
 #include "rt/setup.h"
@@ -92,7 +94,8 @@ static watcher *watch_version(sc_job *job, uint32_t version) {
     sc_pipeline pipeline = {.verify = true, .arena = &job->arena, .env = {.options = &options}};
     sc_program *program = NULL;
     sc_executable made;
-    if (!CHECK_OK(sc_program_clone(job->versions.data[version].program, &program)) ||
+    if (!CHECK_OK(
+            sc_program_clone(sc_job_compiling(job)->versions.data[version].program, &program)) ||
         !CHECK_OK(sc_make_executable(sc_job_ctx(job), &pipeline, program, &made)))
         return NULL;
     return watch(job, &made.result);

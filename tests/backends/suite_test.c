@@ -2,9 +2,11 @@
 // PyTorch's numbers when they run here.
 #include <stdio.h>
 
-#include "api/backends.h"
+#include "api/compile/backends.h"
 #include "api/compile/delegate.h"
-#include "api/job.h"
+#include "api/compiling.h"
+#include "api/run/backends.h"
+#include "api/run/running.h"
 #include "harness.h"
 #include "rt/look/look.h"
 #include "rt/replay.h"
@@ -121,7 +123,7 @@ TEST_CASES(every_backend_takes_a_perceptron) {
         sc_job *job = sc_job_open(NULL);
         const char *all = test_format("{\"all\": [{\"backend\": \"%s\"}]}", backend->name);
         if (open_model(job, "models/mlp.pt2", "forward") && lower(job, all, ""))
-            CHECK(count_parts(sc_vec_last(&job->versions).program) > 0);
+            CHECK(count_parts(sc_vec_last(&sc_job_compiling(job)->versions).program) > 0);
         else
             report_failure("lowering", job);
         sc_job_close(job);
@@ -165,7 +167,7 @@ static void check_stored_once(sc_job *job) {
     sc_source *pte = sc_source_from_cord(&job->arena, &job->outputs.data[0].cord);
     REQUIRE_OK(sc_rt_program_open(ctx, pte, NULL, &program));
     sc_rt_program_info_get(program, ctx->scratch, &info);
-    uint64_t weights = weight_bytes(job->versions.data[0].program);
+    uint64_t weights = weight_bytes(sc_job_compiling(job)->versions.data[0].program);
     if (info.constant_bytes + info.named_bytes > weights + weights / 4 + 256)
         FAIL("%llu bytes of weights are stored in %llu", (unsigned long long)weights,
              (unsigned long long)(info.constant_bytes + info.named_bytes));
@@ -264,7 +266,7 @@ TEST_CASES(faults_ahead_of_time_are_errors_and_leave_no_traces) {
             if (!open_model(job, "models/mlp.pt2", "forward") ||
                 sc_compile_to_edge(job, 0, (sc_str){0}, &edge) != SC_OK)
                 report_failure("lowering", job);
-            const sc_program *program = job->versions.data[edge].program;
+            const sc_program *program = sc_job_compiling(job)->versions.data[edge].program;
             CHECK(lower_faulty(ctx, program, rows[i].at) == SC_ERR_DELEGATE);
             CHECK(sc_str_starts_with(sc_vec_last(&ctx->diags).message, rows[i].says));
             if (lower_faulty(ctx, program, NO_FAULT) != SC_OK) report_failure("again", job);

@@ -7,7 +7,7 @@
 // methods at once and "Second" part by part, and all make a text of what they were given. "Thrifty"
 // leaves parts of mere moves.
 #include "api/compile/delegate.h"
-#include "api/job.h"
+#include "api/compiling.h"
 #include "ir_file.h"
 
 // --- The backends --------------------------------------------------------------------------------

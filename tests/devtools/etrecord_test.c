@@ -1,7 +1,7 @@
 // Records through the public interface, and their maps as text.
 #include <stdio.h>
 
-#include "api/job.h"
+#include "api/job/job.h"
 #include "api/record/records.h"
 #include "devtools/etrecord/maps.h"
 #include "sconce.h"

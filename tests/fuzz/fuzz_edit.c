@@ -68,7 +68,7 @@ static bool run_script(void *user, uint32_t pass, sc_str method) {
 static void check_numbers(sc_job *job, uint32_t edited) {
     static made_results plain, found;
     uint32_t executorch;
-    const sc_method *method = job->versions.data[edited].program->methods.data[0];
+    const sc_method *method = sc_job_compiling(job)->versions.data[edited].program->methods.data[0];
     const sc_str options = SC_STR("{\"memory_planning\": \"naive\", \"remove_view_copy\": false}");
     const uint32_t second = sc_output_count(job);
     SC_ASSERT(sc_compile_to_executorch(job, edited, options, &executorch) == SC_OK);

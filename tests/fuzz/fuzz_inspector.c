@@ -4,8 +4,8 @@
 // The input: a byte of choices; how many bytes record, dump, other dump and debug buffer have, in
 // three bytes each; these four; the program. Half of all changes are made to one of these files
 // alone, or to an entry of the record, which stays an archive that way.
+#include "api/compiling.h"
 #include "api/inspect/inspector.h"
-#include "api/job.h"
 #include "bytes.h"
 #include "context.h"
 #include "format/zip.h"
@@ -132,7 +132,9 @@ static void ask(sc_job *job, query q) {
 static void ask_stages(sc_job *job) {
     const sc_etrecord_program *last = NULL, *p;
     for (uint32_t i = 0; i < STAGES_MAX; i++) {
-        if (!job->inspector->has_record || !(p = sc_inspector_program_at(job->inspector, i))) break;
+        if (!sc_job_compiling(job)->inspector->has_record ||
+            !(p = sc_inspector_program_at(sc_job_compiling(job)->inspector, i)))
+            break;
         ask(job, (query){.what = "nodes", .stage = p->stage, .method = p->method_name});
         ask(job, (query){.what = "text", .stage = p->stage, .method = p->method_name});
         if (last)
@@ -149,9 +151,9 @@ static void ask_gaps(sc_job *job, const parts *p) {
                                              "edge_after_transform"};
     const sc_str reference = sc_str_from(REFERENCES[p->choices >> 3 & 3]);
     ask(job, (query){.what = "gap", .reference = reference});
-    for (uint32_t i = 0; i < job->inspector->method_count && i < 2; i++)
+    for (uint32_t i = 0; i < sc_job_compiling(job)->inspector->method_count && i < 2; i++)
         ask(job, (query){.what = "gap",
-                         .method = job->inspector->methods[i].name,
+                         .method = sc_job_compiling(job)->inspector->methods[i].name,
                          .reference = reference});
 }
 

@@ -3,11 +3,12 @@
 // would, with the results that the expansion gives. A refusal must be a typed error. A lowered
 // program must load, and give the same bytes whichever algorithm planned its memory, whether
 // constants were folded before, and whether a backend runs parts of it on the same kernels.
-#include "api/backends.h"
+#include "api/compile/backends.h"
 #include "api/compile/delegate.h"
 #include "api/compile/dynamic_shapes.h"
 #include "api/compile/evaluate.h"
-#include "api/job.h"
+#include "api/compiling.h"
+#include "api/run/backends.h"
 #include "emit/emit.h"
 #include "made.h"
 #include "passes/passes.h"

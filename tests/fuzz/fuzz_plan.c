@@ -1,6 +1,6 @@
 // Any bytes as the answers of a memory planner of the host. A plan is refused, or its file computes
 // what the file without reuse of memory computes.
-#include "api/job.h"
+#include "api/compiling.h"
 #include "made_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,8 +2,11 @@
 // twice on zeros and once after a reset, read what comes out, and train what can be trained. Limits
 // are small, so that a hostile program is refused, not waited for. Delegates are started and run by
 // the backends of the build.
-#include "api/backends.h"
-#include "api/job.h"
+#include "api/compile/backends.h"
+#include "api/compiling.h"
+#include "api/run/backends.h"
+#include "api/run/running.h"
+#include "rt/train.h"
 #include "context.h"
 #include "rt/look/look.h"
 

@@ -5,11 +5,13 @@
 // side.
 #include <float.h>
 
-#include "api/backends.h"
+#include "api/compile/backends.h"
 #include "api/compile/delegate.h"
 #include "api/compile/evaluate.h"
 #include "api/compile/executable.h"
-#include "api/job.h"
+#include "api/compiling.h"
+#include "api/run/backends.h"
+#include "api/run/running.h"
 #include "made.h"
 #include "passes/passes.h"
 #include "quant/compared.h"

@@ -1,7 +1,7 @@
 // Any bytes as a bundled program: opened, its calls read as JSON, and each run and compared with
 // what it is expected to return. Half of all changes are made to single values, cases and suites,
 // or to the program alone, and written as a bundle again.
-#include "api/job.h"
+#include "api/run/running.h"
 #include "bytes.h"
 #include "context.h"
 
@@ -38,9 +38,10 @@ static void use(sc_job *job) {
     const sc_status status = sc_bundle_read(job, &answer);
     SC_ASSERT(status == SC_OK || sc_job_ctx(job)->error_count > 0);
     if (status == SC_OK) check_json(answer);
-    for (uint32_t s = 0; s <= job->bundle.suites.suite_count && left; s++) {
-        const uint32_t cases =
-            s < job->bundle.suites.suite_count ? job->bundle.suites.suites[s].case_count : 0;
+    for (uint32_t s = 0; s <= sc_job_running(job)->bundle.suites.suite_count && left; s++) {
+        const uint32_t cases = s < sc_job_running(job)->bundle.suites.suite_count
+                                   ? sc_job_running(job)->bundle.suites.suites[s].case_count
+                                   : 0;
         for (uint32_t i = 0; i <= cases && left; i++, left--) verify(job, s, i);
     }
     verify(job, 0, 0);

@@ -2,7 +2,7 @@
 #ifndef MADE_RUN_H
 #define MADE_RUN_H
 
-#include "api/job.h"
+#include "api/compiling.h"
 
 enum { MADE_OUTPUTS = 4, MADE_BYTES = 1 << 12, MADE_SYMBOL = 3 };
 

@@ -6,7 +6,7 @@
 #include "passes/passes.h"
 
 #include "api/compile/evaluate.h"
-#include "api/job.h"
+#include "api/job/job.h"
 #include "ir_file.h"
 #include "passes/facts.h"
 

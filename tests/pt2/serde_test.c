@@ -1,6 +1,6 @@
 // Programs as records hold them: what is written is read as the same program, with its names, its
 // metadata and its weights; what the format cannot hold is refused; nonsense is an error.
-#include "api/job.h"
+#include "api/compiling.h"
 #include "pt2/serde.h"
 #include "setup.h"
 

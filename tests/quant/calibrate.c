@@ -4,11 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/backends.h"
+#include "api/compile/backends.h"
 #include "api/compile/delegate.h"
 #include "api/compile/evaluate.h"
 #include "api/compile/executable.h"
-#include "api/options.h"
+#include "api/job/options.h"
+#include "api/run/backends.h"
 #include "pt2/import.h"
 
 enum { BATCHES = 3 };

@@ -3,8 +3,9 @@
 #ifndef QUANT_CALIBRATE_H
 #define QUANT_CALIBRATE_H
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "quant/quant.h"
+#include "rt/rt.h"
 #include "setup.h"
 
 typedef struct quant_case {

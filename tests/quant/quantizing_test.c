@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "api/quantize/quantize.h"
+#include "api/run/running.h"
 #include "observe/observe.h"
 #include "quant/calibrate.h"
 
@@ -33,7 +34,7 @@ static sc_status begin(session *t, const char *config) {
 static sc_status convert(session *t) { return sc_quantize_convert(t->job, &t->quantized); }
 
 static sc_method *source_method(const session *t, uint32_t index) {
-    return t->job->versions.data[0].program->methods.data[index];
+    return sc_job_compiling(t->job)->versions.data[0].program->methods.data[index];
 }
 
 static const sc_diag *last_diag(const session *t) {
@@ -49,7 +50,7 @@ static void check_message(const session *t, const char *part) {
 static sc_status run_batch(session *t, uint32_t method) {
     const sc_method *of = source_method(t, method);
     SC_TRY(sc_run_select(t->job, sc_name_str(of->name)));
-    SC_TRY(quant_set_inputs(&t->s, of, t->job->running.method, 0, 4));
+    SC_TRY(quant_set_inputs(&t->s, of, sc_job_running(t->job)->method, 0, 4));
     return sc_quantize_batch(t->job);
 }
 
@@ -76,7 +77,7 @@ static void spoil(session *t, uint32_t method, float x) {
 TEST(methods_that_lack_batches_can_get_them_after_converting_was_refused) {
     session t;
     open_session(&t, NULL, "models/encdec.package.pt2");
-    const uint32_t count = t.job->versions.data[0].program->methods.count;
+    const uint32_t count = sc_job_compiling(t.job)->versions.data[0].program->methods.count;
     REQUIRE(count > 1);
     REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"static\"}}"));
     REQUIRE_OK(run_batch(&t, 0));
@@ -92,10 +93,10 @@ TEST(no_node_is_converted_before_all_scales_are_known) {
     session t;
     sc_str json;
     open_session(&t, NULL, "models/encdec.package.pt2");
-    const uint32_t count = t.job->versions.data[0].program->methods.count;
+    const uint32_t count = sc_job_compiling(t.job)->versions.data[0].program->methods.count;
     REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"static\"}}"));
     for (uint32_t i = 0; i < count; i++) REQUIRE_OK(run_batch(&t, i));
-    float *state = t.job->quantizing->methods[count - 1].states[0];
+    float *state = sc_job_compiling(t.job)->quantizing->methods[count - 1].states[0];
     state[SC_OBSERVED_NANS] = 1;
     CHECK_STATUS(convert(&t), SC_ERR_NUMERIC);
     CHECK_STATUS(sc_quantize_report(t.job, &json), SC_ERR_STATE);
@@ -222,7 +223,7 @@ TEST(errors_without_decibels_differ) {
     REQUIRE_OK(convert(&t));
     REQUIRE_OK(sc_quantize_compare(t.job));
     REQUIRE_OK(run_batch(&t, 0));
-    const sc_compared *compared = t.job->quantizing->methods[0].compared;
+    const sc_compared *compared = sc_job_compiling(t.job)->quantizing->methods[0].compared;
     REQUIRE(compared->count > 0);
     for (size_t i = 0; i < SC_COUNT_OF(CASES); i++) {
         memcpy(compared->rows[compared->count - 1].error, CASES[i].error, sizeof CASES[i].error);

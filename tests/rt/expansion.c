@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "api/compile/executable.h"
-#include "api/job.h"
-#include "api/options.h"
+#include "api/compiling.h"
+#include "api/job/options.h"
 #include "harness.h"
 #include "passes/passes.h"
 

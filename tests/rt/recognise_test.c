@@ -1,6 +1,6 @@
 // Calls that were expanded for the official runtime become one call again at load, and no others
 // do: scans, powers, products of groups. Whatever is recognised, the numbers are the same.
-#include "api/job.h"
+#include "api/compiling.h"
 #include "harness.h"
 #include "rt/expansion.h"
 #include "rt/rewrite/optimize.h"

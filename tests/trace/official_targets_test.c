@@ -2,7 +2,7 @@
 // it costs where inputs are many.
 #include <stdio.h>
 
-#include "api/options.h"
+#include "api/job/options.h"
 #include "lowering.h"
 #include "plan/place.h"
 

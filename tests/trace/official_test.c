@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "api/compile/evaluate.h"
-#include "api/job.h"
-#include "api/options.h"
+#include "api/compiling.h"
+#include "api/job/options.h"
 #include "harness.h"
 #include "kernels/kernel_case.h"
 #include "passes/passes.h"

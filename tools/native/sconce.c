@@ -4,7 +4,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "api/job.h"
+#include "api/compiling.h"
+#include "api/run/running.h"
 
 static const char USAGE[] =
     "usage:\n"
@@ -147,8 +148,8 @@ static void run_command(sc_job *job, const char *path, const char *method) {
     require(job, sc_run_inspect(job, &json));
     printf(SC_STR_FMT "\n", SC_STR_ARG(json));
     require(job, sc_run_select(job, sc_str_from(method)));
-    for (uint32_t i = 0; i < sc_rt_method_input_count(job->running.method); i++)
-        set_to_zeros(job, i, sc_rt_method_input(job->running.method, i));
+    for (uint32_t i = 0; i < sc_rt_method_input_count(sc_job_running(job)->method); i++)
+        set_to_zeros(job, i, sc_rt_method_input(sc_job_running(job)->method, i));
     require(job, sc_run_execute(job, false));
 }
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "format/torch_save.h"
 #include "pt2/serde.h"
 

@@ -75,15 +75,16 @@ static sc_status put_suite(sc_ctx *ctx, sc_json_writer *w, sc_arena *arena,
 
 sc_status sc_bundle_read(sc_job *job, sc_str *json) {
     (void)sc_job_begin(job);
-    if (!job->running.program)
+    if (!sc_job_running(job)->program)
         return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a program first");
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_array(&w);
     // Elements that were made row-major live as long as the text.
-    for (uint32_t i = 0; i < job->bundle.suites.suite_count; i++)
-        SC_TRY(put_suite(&job->ctx, &w, &job->text_arena, &job->bundle.suites.suites[i]));
+    for (uint32_t i = 0; i < sc_job_running(job)->bundle.suites.suite_count; i++)
+        SC_TRY(put_suite(&job->ctx, &w, &job->text_arena,
+                         &sc_job_running(job)->bundle.suites.suites[i]));
     sc_json_end_array(&w);
     *json = sc_sb_str(&sb);
     return SC_OK;
@@ -97,11 +98,11 @@ static sc_status set_input(sc_job *job, uint32_t index, const sc_bundled_value *
                                    SC_EVALUE_DOUBLE};
     if (value->kind == SC_BUNDLED_TENSOR) {
         const sc_tensor t = sc_bundle_tensor(ctx->scratch, value);
-        return sc_rt_method_set_tensor(ctx, job->running.method, index, &t);
+        return sc_rt_method_set_tensor(ctx, sc_job_running(job)->method, index, &t);
     }
     const sc_rt_input input = {
         .tag = TAGS[value->kind], .i = value->i, .d = value->d, .b = value->i != 0};
-    return sc_rt_method_set_input(ctx, job->running.method, index, &input);
+    return sc_rt_method_set_input(ctx, sc_job_running(job)->method, index, &input);
 }
 
 static sc_status compare_tensors(sc_ctx *ctx, const sc_tensor *actual, const sc_tensor *expected,
@@ -183,7 +184,7 @@ static sc_status put_verdicts(sc_job *job, sc_bundled_values expected, double rt
     for (uint32_t i = 0; i < expected.count; i++) {
         sc_bundled_verdict verdict = {0};
         const sc_mark mark = sc_arena_mark(scratch);
-        const sc_evalue *actual = sc_rt_method_output(job->running.method, i);
+        const sc_evalue *actual = sc_rt_method_output(sc_job_running(job)->method, i);
         SC_TRY(compare(&job->ctx, actual, &expected.items[i], rtol, atol, &verdict));
         put_verdict(&w, &verdict);
         sc_arena_rewind(scratch, mark);
@@ -195,9 +196,9 @@ static sc_status put_verdicts(sc_job *job, sc_bundled_values expected, double rt
 
 static sc_status find_case(sc_job *job, uint32_t suite, uint32_t test_case,
                            const sc_bundled_case **out) {
-    if (suite < job->bundle.suites.suite_count &&
-        test_case < job->bundle.suites.suites[suite].case_count) {
-        *out = &job->bundle.suites.suites[suite].cases[test_case];
+    if (suite < sc_job_running(job)->bundle.suites.suite_count &&
+        test_case < sc_job_running(job)->bundle.suites.suites[suite].case_count) {
+        *out = &sc_job_running(job)->bundle.suites.suites[suite].cases[test_case];
         return SC_OK;
     }
     return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "there is no case %u in suite %u", test_case,
@@ -210,12 +211,13 @@ sc_status sc_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
     const sc_bundled_case *found = NULL;
     sc_rt_method_info info;
     SC_TRY(find_case(job, suite, test_case, &found));
-    sc_bundle_spot at = {
-        .ctx = ctx, .method = job->bundle.suites.suites[suite].method, .test_case = test_case};
+    sc_bundle_spot at = {.ctx = ctx,
+                         .method = sc_job_running(job)->bundle.suites.suites[suite].method,
+                         .test_case = test_case};
     SC_TRY(sc_bundle_method(job, at.method, &info));
     SC_TRY(sc_bundle_check_case(&at, found, &info));
     SC_TRY(sc_run_select(job, at.method));
-    SC_TRY(sc_rt_program_reset(ctx, job->running.program));
+    SC_TRY(sc_rt_program_reset(ctx, sc_job_running(job)->program));
     for (uint32_t i = 0; i < found->inputs.count; i++)
         SC_TRY(set_input(job, i, &found->inputs.items[i]));
     SC_TRY(sc_run_execute(job, true));

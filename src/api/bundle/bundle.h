@@ -4,7 +4,7 @@
 #ifndef SC_API_BUNDLE_H
 #define SC_API_BUNDLE_H
 
-#include "api/job.h"
+#include "api/run/running.h"
 #include "rt/look/look.h"
 
 // A place in the calls.

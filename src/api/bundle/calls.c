@@ -60,11 +60,12 @@ sc_status sc_bundle_check_case(sc_bundle_spot *at, const sc_bundled_case *test_c
 
 sc_status sc_bundle_method(sc_job *job, sc_str name, sc_rt_method_info *info) {
     sc_ctx *ctx = &job->ctx;
-    if (!job->running.program) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a program first");
-    const uint32_t count = sc_rt_program_method_count(job->running.program);
+    if (!sc_job_running(job)->program)
+        return sc_fail(ctx, SC_ERR_STATE, NULL, "open a program first");
+    const uint32_t count = sc_rt_program_method_count(sc_job_running(job)->program);
     for (uint32_t i = 0; i < count; i++)
-        if (sc_str_equal(sc_rt_program_method_name(job->running.program, i), name))
-            return sc_rt_method_info_get(ctx, job->running.program, i, ctx->arena, info);
+        if (sc_str_equal(sc_rt_program_method_name(sc_job_running(job)->program, i), name))
+            return sc_rt_method_info_get(ctx, sc_job_running(job)->program, i, ctx->arena, info);
     return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL,
                    "there are test cases for method '" SC_STR_FMT
                    "', but the program has no such method",

@@ -1,6 +1,6 @@
 // Writes bundles: the calls of the caller, checked against the open program, and that program.
 #include "api/bundle/bundle.h"
-#include "api/call_memory.h"
+#include "api/job/call_memory.h"
 #include "api/record/records.h"
 
 typedef struct bundling {
@@ -167,7 +167,7 @@ static sc_status write_file(bundling *b, sc_str suites_json, sc_arena *arena, sc
     sc_bundled bundled;
     const uint8_t *head = NULL;
     size_t size = 0;
-    sc_source *program = b->job->running.file;
+    sc_source *program = sc_job_running(b->job)->file;
     SC_TRY(read_suites(b, suites_json, &bundled));
     if (program->size > UINT32_MAX / 2)
         return sc_fail(b->at.ctx, SC_ERR_LIMIT,
@@ -185,7 +185,8 @@ sc_status sc_bundle_write(sc_job *job, sc_str suites_json, const void *data, uin
                           uint32_t *number) {
     sc_ctx *ctx = sc_job_begin(job);
     bundling b = {.job = job, .at = {.ctx = ctx}, .data = data, .bytes = bytes};
-    if (!job->running.program) return sc_fail(ctx, SC_ERR_STATE, NULL, "open a program first");
+    if (!sc_job_running(job)->program)
+        return sc_fail(ctx, SC_ERR_STATE, NULL, "open a program first");
     sc_output output = {
         .program = SC_NO_PROGRAM, .name = SC_STR("bundle"), .memories = {sc_call_memory_new()}};
     sc_arena own;

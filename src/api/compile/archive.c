@@ -1,7 +1,7 @@
 // Archives that the host must inflate: the list of entries to inflate, and the archive with the
 // results in place. This file decides which bytes belong to which entry, which sizes are allowed,
 // and whether the result is right. The host only inflates.
-#include "api/job.h"
+#include "api/compiling.h"
 #include "pt2/import.h"
 
 // All entries of a record; of a .pt2 only the entries that are read.

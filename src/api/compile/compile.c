@@ -2,7 +2,7 @@
 // are in steps.c.
 #include "api/compile/named_passes.h"
 #include "api/compile/steps.h"
-#include "api/options.h"
+#include "api/job/options.h"
 #include "api/record/records.h"
 #include "pt2/import.h"
 
@@ -12,12 +12,12 @@ sc_status sc_compile_open(sc_job *job, sc_source *source, sc_str method, sc_str 
     sc_ctx *ctx = sc_job_begin(job);
     double begin_ms = sc_now_ms(&job->ctx);
     SC_TRY(sc_ops_init());
-    if (job->versions.count > 1)
+    if (sc_job_compiling(job)->versions.count > 1)
         return sc_fail(ctx, SC_ERR_STATE, "Add every method first, then lower.",
                        "no method can be added after lowering has begun");
-    if (job->versions.count == 0)
+    if (sc_job_compiling(job)->versions.count == 0)
         sc_job_add_version(job, SC_DIALECT_source, sc_program_new(ctx), begin_ms);
-    sc_version *version = &job->versions.data[0];
+    sc_version *version = &sc_job_compiling(job)->versions.data[0];
     sc_import_options options = {.method = sc_str_copy(ctx->arena, method),
                                  .model = sc_str_copy(ctx->arena, model)};
     SC_TRY(sc_import_pt2(ctx, source, &options, version->program));
@@ -67,8 +67,8 @@ sc_status sc_compile_transform_source(sc_job *job, uint32_t from, sc_str method,
     SC_TRY(sc_early_passes_run(job, &pipeline, found, names));
     SC_TRY(sc_verify(ctx, program));
     *transformed = sc_job_add_version(job, SC_DIALECT_source, program, begin_ms);
-    job->versions.data[*transformed].source = *transformed;
-    job->versions.data[*transformed].from = from;
+    sc_job_compiling(job)->versions.data[*transformed].source = *transformed;
+    sc_job_compiling(job)->versions.data[*transformed].from = from;
     return SC_OK;
 }
 

@@ -4,8 +4,9 @@
 #include "api/constant_method_json.h"
 
 static bool is_waiting(const sc_job *job, sc_str name) {
-    for (uint32_t i = 0; i < job->constants.count; i++)
-        if (sc_str_equal(sc_name_str(job->constants.data[i].name), name)) return true;
+    for (uint32_t i = 0; i < sc_job_compiling(job)->constants.count; i++)
+        if (sc_str_equal(sc_name_str(sc_job_compiling(job)->constants.data[i].name), name))
+            return true;
     return false;
 }
 
@@ -28,14 +29,14 @@ sc_status sc_compile_constant_method(sc_job *job, sc_str name, sc_str value_json
     sc_ctx *ctx = sc_job_begin(job);
     const sc_status status = read_method(job, name, value_json, (sc_str){data, bytes}, &method);
     if (status != SC_OK)
-        job->constants.count = 0;
+        sc_job_compiling(job)->constants.count = 0;
     else
-        sc_vec_push(ctx->arena, &job->constants, method);
+        sc_vec_push(ctx->arena, &sc_job_compiling(job)->constants, method);
     return status;
 }
 
 sc_constant_methods sc_take_constant_methods(sc_job *job) {
-    const sc_constant_methods taken = job->constants;
-    job->constants = (sc_constant_methods){0};
+    const sc_constant_methods taken = sc_job_compiling(job)->constants;
+    sc_job_compiling(job)->constants = (sc_constant_methods){0};
     return taken;
 }

@@ -3,7 +3,7 @@
 #ifndef SC_API_DELEGATE_H
 #define SC_API_DELEGATE_H
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "backend/lower.h"
 #include "core/options.h"
 #include "format/json.h"

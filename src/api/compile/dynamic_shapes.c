@@ -2,7 +2,7 @@
 // symbols that they name get a maximum, as if the file contained it.
 #include "api/compile/dynamic_shapes.h"
 
-#include "api/job.h"
+#include "api/compiling.h"
 
 enum { LISTED_MAX = 24 };
 

@@ -3,8 +3,9 @@
 #include "api/compile/evaluate.h"
 
 #include "api/compile/executable.h"
-#include "api/job.h"
-#include "api/options.h"
+#include "api/compiling.h"
+#include "api/job/options.h"
+#include "rt/rt.h"
 
 static sc_status copy_outputs(sc_ctx *ctx, const sc_rt_method *method, sc_arena *arena,
                               sc_extent *outputs) {

@@ -10,7 +10,7 @@ static sc_status fail_answer(sc_job *job, const char *problem) {
 
 // The request that the host's planner works on.
 static sc_status require(sc_job *job, sc_plan_request **out) {
-    *out = job->planning.request;
+    *out = sc_job_compiling(job)->planning.request;
     if (*out) return SC_OK;
     return sc_fail(&job->ctx, SC_ERR_STATE, "Plan memory while the planner runs.",
                    "no memory is being planned");
@@ -65,7 +65,7 @@ sc_status sc_plan_request_answer(sc_job *job, sc_str offsets_json) {
             return fail_answer(job, "has an offset that is no whole number, 0 or more");
         request->items[i].offset = (uint64_t)number;
     }
-    job->planning.is_answered = true;
+    sc_job_compiling(job)->planning.is_answered = true;
     return SC_OK;
 }
 
@@ -73,17 +73,17 @@ static sc_status plan(void *user, uint32_t number, sc_plan_request *request) {
     sc_job *job = user;
     sc_ctx *ctx = &job->ctx;
     const sc_where where = ctx->where;
-    const sc_host_functions *host = &job->passes;
+    const sc_host_functions *host = &job->functions;
     const sc_str method = sc_name_str(request->table->method->name);
     if (!host->run)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give the name of a planner.",
                        "%u is the number of a planner of the host, but this host has none", number);
     const sc_diag_mark mark = sc_diags_mark(ctx), *kept = job->kept_diags;
-    job->planning = (sc_planning){.request = request};
+    sc_job_compiling(job)->planning = (sc_planning){.request = request};
     job->kept_diags = &mark;
     const bool is_done = host->run(host->user, number, method);
-    const bool is_answered = job->planning.is_answered;
-    job->planning = (sc_planning){0};
+    const bool is_answered = sc_job_compiling(job)->planning.is_answered;
+    sc_job_compiling(job)->planning = (sc_planning){0};
     job->kept_diags = kept;
     ctx->where = where;
     if (!is_done)

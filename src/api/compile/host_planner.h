@@ -2,7 +2,7 @@
 #ifndef SC_HOST_PLANNER_H
 #define SC_HOST_PLANNER_H
 
-#include "api/job.h"
+#include "api/compiling.h"
 
 // The planners whose numbers the options name, on the job's arena. They run by its
 // sc_host_functions.

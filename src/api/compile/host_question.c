@@ -1,14 +1,6 @@
-// Calls that the host may make while it answers a question: read the parts, report progress, and
-// answer.
-#include "api/job.h"
-
-void sc_host_question_answer(sc_host_question *question, void *answer, uint32_t json_bytes,
-                             uint32_t bytes) {
-    sc_free(question->answer);
-    question->answer = answer;
-    question->json_bytes = json_bytes;
-    question->bytes = bytes;
-}
+// Calls that the host may make while it answers a question about parts: read them, and report
+// progress.
+#include "api/compiling.h"
 
 sc_status sc_host_question_progress(sc_host_question *question, uint32_t part) {
     sc_status status =
@@ -19,16 +11,6 @@ sc_status sc_host_question_progress(sc_host_question *question, uint32_t part) {
 
 static const sc_part *part_of(const sc_host_question *question, uint32_t part) {
     return part < question->part_count ? ((sc_part *const *)question->parts)[part] : NULL;
-}
-
-const uint8_t *sc_host_question_named(sc_host_question *question, sc_str key, uint64_t *bytes) {
-    const uint8_t *found = NULL;
-    *bytes = 0;
-    return question->named && question->named(question, key, &found, bytes) == SC_OK ? found : NULL;
-}
-
-const char *sc_host_question_names(sc_host_question *question) {
-    return question->names ? sc_str_dup(&question->arena, question->names(question)) : "[]";
 }
 
 const char *sc_host_question_part_text(sc_host_question *question, uint32_t part) {

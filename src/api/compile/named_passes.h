@@ -5,7 +5,7 @@
 #define SC_API_NAMED_PASSES_H
 
 #include "api/compile/delegate.h"
-#include "api/job.h"
+#include "api/compiling.h"
 #include "passes/pass.h"
 
 // Finds a pass that callers may name. SC_ERR_NOT_FOUND if it does not exist, SC_ERR_ARGUMENT if it

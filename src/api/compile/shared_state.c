@@ -3,7 +3,7 @@
 // an error.
 #include "api/compile/shared_state.h"
 
-#include "api/job.h"
+#include "api/compiling.h"
 
 static bool has_input(const sc_method *method, sc_str target) {
     for (uint32_t i = 0; i < method->inputs.count; i++)

@@ -3,7 +3,7 @@
 // emit. Every step works on a copy, so earlier versions stay unchanged for their readers.
 #include "api/compile/steps.h"
 
-#include "api/backends.h"
+#include "api/compile/backends.h"
 #include "api/compile/dynamic_shapes.h"
 #include "api/compile/evaluate.h"
 #include "api/compile/executable.h"
@@ -99,7 +99,7 @@ static sc_status step_to_backend(sc_work *work) {
 // --- Planning and emission -----------------------------------------------------------------------
 
 // The number that the version will have after the step.
-static uint32_t next_number(const sc_job *job) { return job->versions.count; }
+static uint32_t next_number(const sc_job *job) { return sc_job_compiling(job)->versions.count; }
 
 static void keep_outputs(sc_job *job, const sc_emit_result *result) {
     sc_output program = {
@@ -116,7 +116,7 @@ static void keep_outputs(sc_job *job, const sc_emit_result *result) {
 static void keep_plans(sc_job *job, const sc_program *program, const sc_place_report *reports) {
     for (uint32_t i = 0; i < program->methods.count; i++) {
         sc_method_plan plan = {next_number(job), program->methods.data[i]->name, reports[i]};
-        sc_vec_push(&job->arena, &job->plans, plan);
+        sc_vec_push(&job->arena, &sc_job_compiling(job)->plans, plan);
     }
 }
 
@@ -159,7 +159,8 @@ static sc_status check_dialect(sc_ctx *ctx, uint32_t number, sc_dialect found, s
 
 sc_status sc_compile_source(sc_job *job, uint32_t number, sc_program **out) {
     sc_version *version = NULL;
-    if (!job->versions.count || !job->versions.data[0].program->methods.count)
+    if (!sc_job_compiling(job)->versions.count ||
+        !sc_job_compiling(job)->versions.data[0].program->methods.count)
         return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 before lowering");
     SC_TRY(sc_job_version(job, number, &version));
     SC_TRY(check_dialect(&job->ctx, number, version->dialect, SC_DIALECT_source));
@@ -187,11 +188,11 @@ static sc_status take(sc_work *work, uint32_t from, sc_dialect dialect) {
 static uint32_t keep(sc_work *work, sc_dialect dialect, uint32_t from, bool is_last,
                      double begin_ms) {
     uint32_t number = sc_job_add_version(work->job, dialect, work->program, begin_ms);
-    sc_version *version = &work->job->versions.data[number];
+    sc_version *version = &sc_job_compiling(work->job)->versions.data[number];
     version->from = from;
     version->memory = sc_call_memory_share(work->memory);
     version->users = is_last;  // the host gets no other number of this call
-    if (from != number) work->job->versions.data[from].users++;
+    if (from != number) sc_job_compiling(work->job)->versions.data[from].users++;
     version->emit_ms = work->emit_ms;
     version->source = work->source;
     version->is_transformed = work->is_transformed;

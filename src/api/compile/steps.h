@@ -5,7 +5,7 @@
 #define SC_API_STEPS_H
 
 #include "api/compile/delegate.h"
-#include "api/job.h"
+#include "api/compiling.h"
 #include "backend/lower.h"
 #include "passes/pass.h"
 

@@ -5,11 +5,11 @@
 //
 // Passes that partitioners request run first. A draft shows which operators remain outside of all
 // parts.
-#include "api/backends.h"
+#include "api/compile/backends.h"
 #include "api/compile/named_passes.h"
 #include "api/compile/preserved.h"
 #include "api/compile/steps.h"
-#include "api/options.h"
+#include "api/job/options.h"
 #include "api/record/records.h"
 
 enum { ATTEMPTS_MAX = 8 };
@@ -213,10 +213,10 @@ static sc_status make_edge(keeping *k, const sc_json *passes, bool is_draft, uin
 
 // Removes the versions of an attempt.
 static void forget_versions(sc_job *job, uint32_t count) {
-    while (job->versions.count > count) {
-        const uint32_t number = --job->versions.count;
-        const sc_version *version = &job->versions.data[number];
-        if (version->from != number) job->versions.data[version->from].users--;
+    while (sc_job_compiling(job)->versions.count > count) {
+        const uint32_t number = --sc_job_compiling(job)->versions.count;
+        const sc_version *version = &sc_job_compiling(job)->versions.data[number];
+        if (version->from != number) sc_job_compiling(job)->versions.data[version->from].users--;
         sc_call_memory_drop(job, version->memory);
     }
 }
@@ -226,13 +226,14 @@ static void forget_versions(sc_job *job, uint32_t count) {
 static sc_status lower_until_complete(keeping *k, const sc_json *passes, uint32_t from,
                                       uint32_t *edge) {
     sc_job *job = k->job;
-    const uint32_t versions = job->versions.count;
+    const uint32_t versions = sc_job_compiling(job)->versions.count;
     const sc_diag_mark mark = sc_diags_mark(&job->ctx);
     const bool are_drafts = has_functions(passes) || partitioners_have_functions(&k->partitioners);
     for (uint32_t attempt = 1;; attempt++) {
         uint32_t left = 0;
         SC_TRY(make_edge(k, passes, are_drafts, from, edge));
-        if (!k->gives_all_up) SC_TRY(give_up(k, job->versions.data[*edge].program, &left));
+        if (!k->gives_all_up)
+            SC_TRY(give_up(k, sc_job_compiling(job)->versions.data[*edge].program, &left));
         if (!left && !are_drafts) return SC_OK;
         k->gives_all_up |= attempt + 1 >= ATTEMPTS_MAX;
         forget_versions(job, versions);
@@ -253,7 +254,7 @@ static sc_status lower(keeping *k, sc_work *work, const sc_json *passes, uint32_
     work->early = &k->partitioners;
     SC_TRY(sc_steps_run(work, STEPS, SC_COUNT_OF(STEPS), edge, delegated));
     sc_job_drop_version(job, edge);  // the host does not learn its number
-    explain(k, &job->versions.data[*delegated].delegation);
+    explain(k, &sc_job_compiling(job)->versions.data[*delegated].delegation);
     return SC_OK;
 }
 

@@ -82,11 +82,9 @@ void sc_edit_forget(sc_edit *edit, const sc_node *node) {
 
 // --- A pass of the host --------------------------------------------------------------------------
 
-void sc_job_set_host_functions(sc_job *job, sc_host_functions passes) { job->passes = passes; }
-
 sc_status sc_edit_require(sc_job *job, sc_edit **out) {
     sc_ctx *ctx = &job->ctx;
-    *out = job->edit;
+    *out = sc_job_compiling(job)->edit;
     if (!*out)
         return sc_fail(ctx, SC_ERR_STATE, "Change a program while its pass runs.",
                        "no program is being changed");
@@ -110,8 +108,8 @@ sc_status sc_edit_begin_change(sc_edit *edit) {
 
 static sc_status call_host(sc_edit *edit, uint32_t number) {
     sc_job *job = edit->job;
-    const sc_host_functions *passes = &job->passes;
-    if (passes->run(passes->user, number, sc_name_str(edit->method->name))) return SC_OK;
+    const sc_host_functions *host = &job->functions;
+    if (host->run(host->user, number, sc_name_str(edit->method->name))) return SC_OK;
     return sc_fail(&job->ctx, SC_ERR_CANCELLED, "Check the code of the function.",
                    "function %u of the host failed on method '%s'", number,
                    edit->method->name->text);
@@ -122,7 +120,7 @@ static sc_status run(sc_edit *edit, uint32_t number) {
     sc_job *job = edit->job;
     sc_ctx *ctx = &job->ctx;
     const sc_where where = ctx->where;
-    if (!job->passes.run)
+    if (!job->functions.run)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Give names of passes.",
                        "%u is the number of a function of the host, but this host has none",
                        number);
@@ -131,13 +129,13 @@ static sc_status run(sc_edit *edit, uint32_t number) {
     sc_imap_init(&edit->numbers, &edit->arena);
     sc_imap_init(&edit->places, &edit->arena);
     sc_imap_init(&edit->shown, &edit->arena);
-    sc_edit *outer = job->edit;
+    sc_edit *outer = sc_job_compiling(job)->edit;
     const sc_diag_mark *kept = job->kept_diags;
-    job->edit = edit;
+    sc_job_compiling(job)->edit = edit;
     job->kept_diags = &edit->mark;
     sc_status status = call_host(edit, number);
     if (status == SC_OK) status = sc_edit_check(edit);
-    job->edit = outer;
+    sc_job_compiling(job)->edit = outer;
     job->kept_diags = kept;
     sc_arena_deinit(&edit->arena);
     ctx->where = where;

@@ -4,7 +4,7 @@
 #ifndef SC_EDIT_H
 #define SC_EDIT_H
 
-#include "api/job.h"
+#include "api/compiling.h"
 
 // The method that a pass of the host is changing, and the numbers of its graphs, nodes and values.
 struct sc_edit {

@@ -1,5 +1,5 @@
 // An emitted program as JSON, field by field as in the schema.
-#include "api/job.h"
+#include "api/compiling.h"
 #include "emit/emit.h"
 #include "format/flatbuf.h"
 

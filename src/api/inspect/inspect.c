@@ -1,6 +1,6 @@
 // A report of a compilation, as JSON. Hosts and pages show it and compute nothing.
+#include "api/compiling.h"
 #include "api/inspect/signature.h"
-#include "api/job.h"
 #include "backend/node_json.h"
 
 // --- Methods -------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ static void add_plan(sc_json_writer *w, const sc_method_plan *plan) {
 // of different archives count separately, because only the emitter compares contents.
 static uint64_t constant_bytes(const sc_job *job) {
     uint64_t total = 0;
-    const sc_program *program = job->versions.data[0].program;
+    const sc_program *program = sc_job_compiling(job)->versions.data[0].program;
     sc_arena *scratch = job->ctx.scratch;
     sc_mark mark = sc_arena_mark(scratch);
     sc_map seen;
@@ -192,19 +192,20 @@ static uint64_t constant_bytes(const sc_job *job) {
 }
 
 sc_status sc_compile_inspect(sc_job *job, sc_str *json) {
-    if (job->versions.count == 0)
+    if (sc_job_compiling(job)->versions.count == 0)
         return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "open a .pt2 first");
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_object(&w);
     sc_json_put_array(&w, "stages");
-    for (uint32_t i = 0; i < job->versions.count; i++)
-        SC_TRY(add_version(&w, job, &job->versions.data[i], i));
+    for (uint32_t i = 0; i < sc_job_compiling(job)->versions.count; i++)
+        SC_TRY(add_version(&w, job, &sc_job_compiling(job)->versions.data[i], i));
     sc_json_end_array(&w);
     sc_json_put_u64(&w, "constant_bytes", constant_bytes(job));
     sc_json_put_array(&w, "plans");
-    for (uint32_t i = 0; i < job->plans.count; i++) add_plan(&w, &job->plans.data[i]);
+    for (uint32_t i = 0; i < sc_job_compiling(job)->plans.count; i++)
+        add_plan(&w, &sc_job_compiling(job)->plans.data[i]);
     sc_json_end_array(&w);
     sc_json_put_array(&w, "outputs");
     for (uint32_t i = 0; i < job->outputs.count; i++) {

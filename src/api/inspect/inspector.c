@@ -1,8 +1,8 @@
 // The inspector: opens a dump and a record, and answers queries about them as JSON.
 #include "api/inspect/inspector.h"
 
-#include "api/call_memory.h"
-#include "api/open_bundle.h"
+#include "api/job/call_memory.h"
+#include "api/run/running.h"
 
 // --- Options -------------------------------------------------------------------------------------
 
@@ -62,12 +62,13 @@ static sc_status open_dump(sc_ctx *ctx, sc_inspector *inspector, sc_source *etdu
 
 // No method is loaded, so neither data files nor backends are needed.
 static sc_status open_program(sc_job *job, sc_source *file, const sc_rt_program **out) {
-    if (job->running.program)
+    if (sc_job_running(job)->program)
         return sc_fail(&job->ctx, SC_ERR_STATE, "Open it in another job.",
                        "this job already has a program open");
-    SC_TRY(sc_job_open_bundle(job, file, &job->running.file));
-    SC_TRY(sc_rt_program_open(&job->ctx, job->running.file, NULL, &job->running.program));
-    *out = job->running.program;
+    SC_TRY(sc_job_open_bundle(job, file, &sc_job_running(job)->file));
+    SC_TRY(sc_rt_program_open(&job->ctx, sc_job_running(job)->file, NULL,
+                              &sc_job_running(job)->program));
+    *out = sc_job_running(job)->program;
     return SC_OK;
 }
 
@@ -77,7 +78,7 @@ sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
     const sc_json *options;
     sc_inspector *inspector = sc_new(ctx->arena, sc_inspector);
     double factor;
-    if (job->inspector)
+    if (sc_job_compiling(job)->inspector)
         return sc_fail(ctx, SC_ERR_STATE, NULL, "this job has an inspector already");
     if (!etdump && !etrecord && !program)
         return sc_fail(ctx, SC_ERR_ARGUMENT, "Pass an .etdp, an .etrecord, a .pte or several.",
@@ -95,7 +96,7 @@ sc_status sc_inspector_open(sc_job *job, sc_source *etdump, sc_source *etrecord,
     }
     if (etdump) SC_TRY(open_dump(ctx, inspector, etdump, debug_buffer, options));
     if (program) SC_TRY(open_program(job, program, &inspector->program));
-    job->inspector = inspector;
+    sc_job_compiling(job)->inspector = inspector;
     return SC_OK;
 }
 
@@ -273,7 +274,7 @@ static sc_status answer(asked *a) {
 }
 
 static sc_status opened(sc_ctx *ctx, const sc_job *job) {
-    if (job->inspector) return SC_OK;
+    if (sc_job_compiling(job)->inspector) return SC_OK;
     return sc_fail(ctx, SC_ERR_STATE, "Open a dump or a record first.",
                    "this job has no inspector");
 }
@@ -286,7 +287,7 @@ static sc_status ask(sc_job *job, sc_str query_json, sc_str *json) {
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
-    asked a = {.ctx = ctx, .inspector = job->inspector, .text = &sb, .w = &w};
+    asked a = {.ctx = ctx, .inspector = sc_job_compiling(job)->inspector, .text = &sb, .w = &w};
     a.args = (sc_inspector_query_args){.what = text_at(ctx, query, "what"),
                                        .method = text_at(ctx, query, "method"),
                                        .stage = text_at(ctx, query, "stage"),
@@ -304,9 +305,10 @@ static sc_status compare(sc_job *job, const sc_job *other, sc_str *json) {
     sc_inspect_comparison comparison;
     SC_TRY(opened(ctx, job));
     SC_TRY(opened(ctx, other));
-    if (!job->inspector->found || !other->inspector->found)
+    if (!sc_job_compiling(job)->inspector->found || !sc_job_compiling(other)->inspector->found)
         return sc_fail(ctx, SC_ERR_STATE, "Pass two .etdp files.", "a comparison needs two dumps");
-    SC_TRY(sc_inspect_compare(ctx, job->inspector->found, other->inspector->found, &comparison));
+    SC_TRY(sc_inspect_compare(ctx, sc_job_compiling(job)->inspector->found,
+                              sc_job_compiling(other)->inspector->found, &comparison));
     sc_sb sb = sc_job_text(job);
     sc_json_writer w;
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);

@@ -4,9 +4,10 @@
 #ifndef SC_INSPECTOR_H
 #define SC_INSPECTOR_H
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "devtools/etrecord.h"
 #include "devtools/inspect/report.h"
+#include "rt/rt.h"
 
 struct sc_inspector {
     sc_time_scale source_scale, target_scale;

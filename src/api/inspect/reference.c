@@ -6,8 +6,8 @@
 
 #include "api/compile/evaluate.h"
 #include "api/compile/executable.h"
-#include "api/options.h"
-#include "api/run/examples.h"
+#include "api/job/options.h"
+#include "api/verify/examples.h"
 #include "base/strides.h"
 #include "passes/facts.h"
 #include "rt/event.h"

@@ -1,7 +1,7 @@
 // The weights of a program, for a host that chooses their files.
 #include "ir/weights.h"
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "backend/node_json.h"
 #include "base/map.h"
 #include "format/json.h"

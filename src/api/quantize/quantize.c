@@ -3,16 +3,17 @@
 // the next source program. After that both programs may run side by side, to compare each result
 // with the float one.
 #include "api/quantize/quantize.h"
+#include "api/run/running.h"
 
 #include "api/compile/dynamic_shapes.h"
 #include "api/compile/evaluate.h"
 #include "api/compile/executable.h"
 #include "api/compile/named_passes.h"
 #include "api/compile/steps.h"
-#include "api/options.h"
+#include "api/job/options.h"
 
 static sc_status require(sc_job *job, sc_quantizing **out) {
-    *out = job->quantizing;
+    *out = sc_job_compiling(job)->quantizing;
     if (!*out)
         return sc_fail(&job->ctx, SC_ERR_STATE, "Call sc_quantize_begin first.",
                        "no quantization has begun");
@@ -36,9 +37,9 @@ static sc_status require_hidden(sc_ctx *ctx, const sc_quantizing *q) {
 }
 
 static void close_running(sc_job *job) {
-    if (job->running.program) sc_rt_program_close(job->running.program);
-    job->running.program = NULL;
-    job->running.method = NULL;
+    if (sc_job_running(job)->program) sc_rt_program_close(sc_job_running(job)->program);
+    sc_job_running(job)->program = NULL;
+    sc_job_running(job)->method = NULL;
 }
 
 // --- Programs that run the batches ---------------------------------------------------------------
@@ -77,8 +78,9 @@ static sc_status run_program(sc_job *job, const sc_quantizing *q, sc_program *pr
     SC_TRY(status);
     sc_diags_rewind(ctx, mark);
     sc_rt_options_default(&runtime);
-    job->running.file = sc_source_from_cord(ctx->arena, &made.result.program);
-    return sc_rt_program_open(ctx, job->running.file, &runtime, &job->running.program);
+    sc_job_running(job)->file = sc_source_from_cord(ctx->arena, &made.result.program);
+    return sc_rt_program_open(ctx, sc_job_running(job)->file, &runtime,
+                              &sc_job_running(job)->program);
 }
 
 // Is it in the running program? An unobserved value is not.
@@ -174,7 +176,7 @@ static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
 }
 
 static sc_status prepare(sc_job *job, sc_quantizing *q, sc_str config_json) {
-    const sc_program *source = job->versions.data[q->from].program;
+    const sc_program *source = sc_job_compiling(job)->versions.data[q->from].program;
     sc_quant_configs *configs = sc_new_array(&job->arena, sc_quant_configs, (size_t)q->count + 1);
     memset(configs, 0, q->count * sizeof *configs);
     SC_TRY(sc_quant_configs_read(&job->ctx, source, config_json, configs));
@@ -192,7 +194,7 @@ sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
                             sc_str edge_options_json, sc_str executorch_options_json) {
     sc_ctx *ctx = sc_job_begin(job);
     sc_program *source = NULL;
-    if (job->quantizing || job->running.program)
+    if (sc_job_compiling(job)->quantizing || sc_job_running(job)->program)
         return sc_fail(ctx, SC_ERR_STATE, "End it first, or use another job.",
                        "this job quantizes or runs a program already");
     SC_TRY(sc_compile_source(job, from, &source));
@@ -203,7 +205,7 @@ sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,
     SC_TRY(sc_program_clone(source, &q->program));
     SC_TRY(prepare(job, q, config_json));
     SC_TRY(open_observed(job, q));
-    job->quantizing = q;
+    sc_job_compiling(job)->quantizing = q;
     return SC_OK;
 }
 
@@ -224,8 +226,8 @@ sc_status sc_quantize_show(sc_job *job, uint32_t *shown) {
     SC_TRY(sc_verify(ctx, q->program));
     SC_TRY(sc_program_clone(q->program, &copy));
     *shown = sc_job_add_version(job, SC_DIALECT_source, copy, begin_ms);
-    job->versions.data[*shown].source = *shown;
-    job->versions.data[*shown].from = q->from;
+    sc_job_compiling(job)->versions.data[*shown].source = *shown;
+    sc_job_compiling(job)->versions.data[*shown].from = q->from;
     return SC_OK;
 }
 
@@ -283,25 +285,25 @@ sc_status sc_quantize_hide(sc_job *job, bool is_before) {
 // --- Batches -------------------------------------------------------------------------------------
 
 static sc_status method_at(sc_job *job, const sc_quantizing *q, sc_quantized_method **out) {
-    for (uint32_t i = 0; i < q->count && job->running.method; i++) {
+    for (uint32_t i = 0; i < q->count && sc_job_running(job)->method; i++) {
         sc_rt_method *loaded = NULL;
         *out = &q->methods[i];
         if (!takes_batches(q, *out)) continue;
-        SC_TRY(sc_rt_method_load(&job->ctx, job->running.program, sc_name_str((*out)->method->name),
-                                 &loaded));
-        if (loaded == job->running.method) return SC_OK;
+        SC_TRY(sc_rt_method_load(&job->ctx, sc_job_running(job)->program,
+                                 sc_name_str((*out)->method->name), &loaded));
+        if (loaded == sc_job_running(job)->method) return SC_OK;
     }
     return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "select a method first");
 }
 
 // Copied from the arena of the program, which its other methods write to.
 static void keep_states(const sc_job *job, sc_quantized_method *m, sc_quantizing_stage stage) {
-    const uint32_t outputs = sc_rt_method_output_count(job->running.method);
+    const uint32_t outputs = sc_rt_method_output_count(sc_job_running(job)->method);
     const uint32_t count =
         stage == SC_QUANTIZING_COMPARES ? m->compared->count : sc_quant_observer_count(m->plan);
     for (uint32_t i = 0; i < count; i++) {
         const sc_tensor *state =
-            sc_rt_method_output(job->running.method, outputs - count + i)->tensor;
+            sc_rt_method_output(sc_job_running(job)->method, outputs - count + i)->tensor;
         void *to = stage == SC_QUANTIZING_COMPARES ? (void *)m->compared->rows[i].error
                                                    : (void *)m->states[i];
         sc_rt_tensor_read(state, to, (size_t)state->numel * sc_dtype_bytes((sc_dtype)state->dtype));
@@ -309,7 +311,7 @@ static void keep_states(const sc_job *job, sc_quantized_method *m, sc_quantizing
 }
 
 static sc_status run_batch(sc_job *job, const sc_quantizing *q, sc_quantized_method *m) {
-    SC_TRY(sc_rt_method_run(&job->ctx, job->running.method));
+    SC_TRY(sc_rt_method_run(&job->ctx, sc_job_running(job)->method));
     keep_states(job, m, q->stage);
     if (q->stage != SC_QUANTIZING_OBSERVES) return SC_OK;
     m->batches++;
@@ -318,14 +320,14 @@ static sc_status run_batch(sc_job *job, const sc_quantizing *q, sc_quantized_met
 
 static sc_status require_running(sc_job *job, sc_quantizing **q, sc_quantized_method **method) {
     SC_TRY(require(job, q));
-    if (!job->running.program)
+    if (!sc_job_running(job)->program)
         return sc_fail(&job->ctx, SC_ERR_STATE, "Convert right away.",
                        "this quantization takes no batches");
     return method_at(job, *q, method);
 }
 
 bool sc_quantize_takes_batches(const sc_job *job, sc_str method) {
-    const sc_quantizing *q = job->quantizing;
+    const sc_quantizing *q = sc_job_compiling(job)->quantizing;
     for (uint32_t i = 0; q && i < q->count; i++) {
         const sc_quantized_method *m = &q->methods[i];
         if (sc_str_equal(method, sc_name_str(m->method->name))) return takes_batches(q, m);
@@ -390,8 +392,8 @@ sc_status sc_quantize_convert(sc_job *job, uint32_t *quantized) {
     SC_TRY(convert(ctx, q));
     q->stage = SC_QUANTIZING_CONVERTED;
     q->made = *quantized = sc_job_add_version(job, SC_DIALECT_source, q->program, begin_ms);
-    job->versions.data[q->made].source = q->made;
-    job->versions.data[q->made].from = q->from;
+    sc_job_compiling(job)->versions.data[q->made].source = q->made;
+    sc_job_compiling(job)->versions.data[q->made].from = q->from;
     return SC_OK;
 }
 
@@ -421,7 +423,7 @@ sc_status sc_quantize_report(sc_job *job, sc_str *json) {
 }
 
 void sc_quantize_end(sc_job *job) {
-    if (!job->quantizing) return;
+    if (!sc_job_compiling(job)->quantizing) return;
     close_running(job);
-    job->quantizing = NULL;
+    sc_job_compiling(job)->quantizing = NULL;
 }

@@ -3,7 +3,7 @@
 #ifndef SC_API_QUANTIZE_H
 #define SC_API_QUANTIZE_H
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "quant/compared.h"
 #include "quant/quant.h"
 

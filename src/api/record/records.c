@@ -2,8 +2,8 @@
 // never changes once a record names it, so records can share programs.
 #include "api/record/records.h"
 
-#include "api/call_memory.h"
-#include "api/job.h"
+#include "api/compiling.h"
+#include "api/job/call_memory.h"
 #include "backend/node_json.h"
 #include "devtools/etrecord/maps.h"
 #include "format/magic.h"
@@ -12,16 +12,16 @@
 // --- Which record --------------------------------------------------------------------------------
 
 sc_status sc_job_record(sc_job *job, uint32_t number, sc_etrecord **out) {
-    if (number >= job->records.items.count)
+    if (number >= sc_job_compiling(job)->records.items.count)
         return sc_fail(&job->ctx, SC_ERR_NOT_FOUND, NULL, "there is no record %u", number);
-    *out = job->records.items.data[number];
+    *out = sc_job_compiling(job)->records.items.data[number];
     return SC_OK;
 }
 
 static void push_record(sc_job *job, sc_etrecord *record, uint32_t *number) {
-    *number = job->records.items.count;
-    sc_vec_push(&job->arena, &job->records.items, record);
-    sc_vec_push(&job->arena, &job->records.memories, (sc_record_memory){0});
+    *number = sc_job_compiling(job)->records.items.count;
+    sc_vec_push(&job->arena, &sc_job_compiling(job)->records.items, record);
+    sc_vec_push(&job->arena, &sc_job_compiling(job)->records.memories, (sc_record_memory){0});
 }
 
 static sc_etrecord *new_record(sc_job *job, uint32_t *number) {
@@ -74,13 +74,13 @@ sc_status sc_record_copy(sc_job *job, uint32_t record, uint32_t *copy) {
 sc_status sc_record_generate(sc_job *job, uint32_t *record) {
     sc_job_begin(job);
     new_record(job, record);
-    job->records.generating = *record + 1;
+    sc_job_compiling(job)->records.generating = *record + 1;
     return SC_OK;
 }
 
 uint32_t sc_job_take_generating(sc_job *job) {
-    const uint32_t taken = job->records.generating;
-    job->records.generating = 0;
+    const uint32_t taken = sc_job_compiling(job)->records.generating;
+    sc_job_compiling(job)->records.generating = 0;
     return taken;
 }
 
@@ -153,7 +153,8 @@ sc_status sc_record_add_executorch_program(sc_job *job, uint32_t record, uint32_
 sc_status sc_job_fill_record(sc_job *job, uint32_t taken, uint32_t edge, uint32_t transformed) {
     if (!taken) return SC_OK;
     const uint32_t record = taken - 1;
-    SC_TRY(sc_record_add_exported_program(job, record, job->versions.data[edge].source));
+    SC_TRY(sc_record_add_exported_program(job, record,
+                                          sc_job_compiling(job)->versions.data[edge].source));
     SC_TRY(sc_record_add_edge_dialect_program(job, record, edge));
     if (transformed == edge) return SC_OK;
     return sc_record_add_extra_export_module(job, record, SC_STR("edge_after_transform"),
@@ -219,7 +220,7 @@ sc_output sc_job_record_output(const sc_job *job, uint32_t record, sc_str name) 
     sc_output output = {.program = SC_NO_PROGRAM, .name = name, .memories = {sc_call_memory_new()}};
     for (uint32_t i = 0; i < SC_RECORD_VALUES; i++)
         output.memories[1 + i] =
-            sc_call_memory_share(job->records.memories.data[record].of_values[i]);
+            sc_call_memory_share(sc_job_compiling(job)->records.memories.data[record].of_values[i]);
     return output;
 }
 
@@ -234,11 +235,11 @@ sc_status sc_job_keep_output(sc_job *job, sc_status status, sc_output *output, u
 
 // The version whose edge program the record has; NULL if it has none of this job.
 static sc_version *version_of(sc_job *job, const sc_etrecord *record) {
-    for (uint32_t i = job->versions.count; i-- > 0;)
+    for (uint32_t i = sc_job_compiling(job)->versions.count; i-- > 0;)
         for (uint32_t k = 0; k < record->edge.count; k++) {
             const sc_method *method = record->edge.data[k].method;
-            if (method && method->program == job->versions.data[i].program)
-                return &job->versions.data[i];
+            if (method && method->program == sc_job_compiling(job)->versions.data[i].program)
+                return &sc_job_compiling(job)->versions.data[i];
         }
     return NULL;
 }

@@ -3,7 +3,7 @@
 #ifndef SC_API_RECORDS_H
 #define SC_API_RECORDS_H
 
-#include "api/output.h"
+#include "api/job/output.h"
 #include "devtools/etrecord.h"
 
 // Record `number`; SC_ERR_NOT_FOUND if there is none.

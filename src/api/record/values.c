@@ -2,8 +2,8 @@
 // JavaScript. JSON describes them, and one run of bytes has the tensors, row-major.
 #include <inttypes.h>
 
-#include "api/call_memory.h"
-#include "api/job.h"
+#include "api/compiling.h"
+#include "api/job/call_memory.h"
 #include "api/record/records.h"
 #include "base/print.h"
 
@@ -143,7 +143,8 @@ sc_status sc_record_update(sc_job *job, uint32_t record, sc_str json, const void
     const sc_status status = read_update(ctx, json, bytes, size, &made, &are_outputs);
     sc_job_step_back(job, &aside);
     if (status == SC_OK) {
-        sc_call_memory **place = &job->records.memories.data[record].of_values[are_outputs];
+        sc_call_memory **place =
+            &sc_job_compiling(job)->records.memories.data[record].of_values[are_outputs];
         sc_call_memory *old = *place;
         *place = memory;
         memory = old;

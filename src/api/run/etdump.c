@@ -1,8 +1,8 @@
 // The event tracer of a job, which makes dumps. The kept data is fetched as two outputs of the job.
 #include "api/run/etdump.h"
 
-#include "api/call_memory.h"
-#include "api/job.h"
+#include "api/job/call_memory.h"
+#include "api/run/running.h"
 
 sc_status sc_run_event_tracer(sc_job *job, sc_event_tracer what, int32_t bundled_input_index,
                               bool is_filtered) {
@@ -13,19 +13,22 @@ sc_status sc_run_event_tracer(sc_job *job, sc_event_tracer what, int32_t bundled
     (void)sc_job_begin(job);
     SC_TRY(sc_job_require_program(job));
     SC_ASSERT((unsigned)what < SC_COUNT_OF(LEVELS));
-    sc_rt_sink *sink = sc_etdump_listen(job->tracer.dump, LEVELS[what], bundled_input_index);
-    sc_etdump_set_filtered(job->tracer.dump, is_filtered);
-    job->tracer.is_on = what != SC_EVENT_TRACER_OFF;
-    sc_rt_program_listen(job->running.program, job->tracer.is_on ? sink : NULL);
+    sc_rt_sink *sink =
+        sc_etdump_listen(sc_job_running(job)->tracer.dump, LEVELS[what], bundled_input_index);
+    sc_etdump_set_filtered(sc_job_running(job)->tracer.dump, is_filtered);
+    sc_job_running(job)->tracer.is_on = what != SC_EVENT_TRACER_OFF;
+    sc_rt_program_listen(sc_job_running(job)->program,
+                         sc_job_running(job)->tracer.is_on ? sink : NULL);
     return SC_OK;
 }
 
 void sc_job_begin_events(sc_job *job) {
-    if (job->tracer.is_on && job->tracer.is_fetched) sc_run_etdump_free(job);
+    if (sc_job_running(job)->tracer.is_on && sc_job_running(job)->tracer.is_fetched)
+        sc_run_etdump_free(job);
 }
 
 sc_status sc_job_end_events(sc_job *job, sc_status status) {
-    const sc_status kept = sc_etdump_finish(job->tracer.dump);
+    const sc_status kept = sc_etdump_finish(sc_job_running(job)->tracer.dump);
     return status == SC_OK ? kept : status;
 }
 
@@ -53,39 +56,40 @@ static uint32_t add_file(sc_job *job, const char *name, const sc_cord *cord) {
 
 static void add_files(sc_job *job, const uint8_t *data, size_t size) {
     sc_cord cord;
-    sc_cord_init(&cord, &job->tracer.fetched);
+    sc_cord_init(&cord, &sc_job_running(job)->tracer.fetched);
     sc_cord_append_bytes(&cord, data, size);
-    job->tracer.outputs[0] = add_file(job, "etdump", &cord);
-    sc_cord_init(&cord, &job->tracer.fetched);
-    sc_etdump_put_debug_buffer(job->tracer.dump, &cord);
-    job->tracer.outputs[1] = add_file(job, "debug_buffer", &cord);
+    sc_job_running(job)->tracer.outputs[0] = add_file(job, "etdump", &cord);
+    sc_cord_init(&cord, &sc_job_running(job)->tracer.fetched);
+    sc_etdump_put_debug_buffer(sc_job_running(job)->tracer.dump, &cord);
+    sc_job_running(job)->tracer.outputs[1] = add_file(job, "debug_buffer", &cord);
 }
 
 sc_status sc_run_etdump(sc_job *job, sc_str *json, uint32_t *etdump, uint32_t *debug_buffer) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(sc_job_require_program(job));
-    if (job->tracer.is_fetched) sc_run_etdump_free(job);
-    if (sc_etdump_is_empty(job->tracer.dump))
+    if (sc_job_running(job)->tracer.is_fetched) sc_run_etdump_free(job);
+    if (sc_etdump_is_empty(sc_job_running(job)->tracer.dump))
         return sc_fail(ctx, SC_ERR_STATE, "Run a method with { events: true } first.",
                        "no run was recorded since the last dump");
     const uint8_t *data = NULL;
     size_t size = 0;
     sc_etdump_counts counts;
-    SC_TRY(sc_etdump_write(ctx, job->tracer.dump, &job->tracer.fetched, &data, &size, &counts));
+    SC_TRY(sc_etdump_write(ctx, sc_job_running(job)->tracer.dump,
+                           &sc_job_running(job)->tracer.fetched, &data, &size, &counts));
     add_files(job, data, size);
-    *etdump = job->tracer.outputs[0];
-    *debug_buffer = job->tracer.outputs[1];
-    job->tracer.is_fetched = true;
+    *etdump = sc_job_running(job)->tracer.outputs[0];
+    *debug_buffer = sc_job_running(job)->tracer.outputs[1];
+    sc_job_running(job)->tracer.is_fetched = true;
     put_counts(job, &counts, json);
     return SC_OK;
 }
 
 void sc_run_etdump_free(sc_job *job) {
-    if (!job->tracer.is_fetched) return;
-    job->tracer.is_fetched = false;
-    for (uint32_t i = 0; i < SC_COUNT_OF(job->tracer.outputs); i++)
-        sc_output_free(job, job->tracer.outputs[i]);
-    sc_etdump_clear(job->tracer.dump);
-    sc_arena_deinit(&job->tracer.fetched);
-    sc_arena_init(&job->tracer.fetched);
+    if (!sc_job_running(job)->tracer.is_fetched) return;
+    sc_job_running(job)->tracer.is_fetched = false;
+    for (uint32_t i = 0; i < SC_COUNT_OF(sc_job_running(job)->tracer.outputs); i++)
+        sc_output_free(job, sc_job_running(job)->tracer.outputs[i]);
+    sc_etdump_clear(sc_job_running(job)->tracer.dump);
+    sc_arena_deinit(&sc_job_running(job)->tracer.fetched);
+    sc_arena_init(&sc_job_running(job)->tracer.fetched);
 }

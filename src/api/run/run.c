@@ -1,9 +1,9 @@
 // Runs a program for a job. A job has one program and one selected method. Inputs are copied in,
 // and outputs are returned row-major.
-#include "api/backends.h"
-#include "api/open_bundle.h"
-#include "api/options.h"
+#include "api/job/options.h"
+#include "api/run/backends.h"
 #include "api/run/etdump.h"
+#include "api/run/open_bundle.h"
 #include "api/run/tensor_output.h"
 
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
@@ -11,7 +11,7 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     sc_ctx *ctx = sc_job_begin(job);
     sc_options options;
     SC_TRY(sc_options_read(ctx, SC_OPTIONS_LOAD, options_json, &options));
-    if (job->running.program)
+    if (sc_job_running(job)->program)
         return sc_fail(ctx, SC_ERR_STATE, "Open it in another job.",
                        "this job already has a program open");
     SC_TRY(sc_ops_init());
@@ -28,13 +28,14 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     if (sc_str_is(options.channels_last, "never")) runtime.channels_last = SC_RT_NEVER;
     if (sc_str_is(options.channels_last, "always")) runtime.channels_last = SC_RT_ALWAYS;
     runtime.backends = &sc_all_rt_backends;
-    sc_etdump_set_bytes_max(job->tracer.dump, options.event_bytes_max);
-    SC_TRY(sc_job_open_bundle(job, pte, &job->running.file));
-    return sc_rt_program_open(ctx, job->running.file, &runtime, &job->running.program);
+    sc_etdump_set_bytes_max(sc_job_running(job)->tracer.dump, options.event_bytes_max);
+    SC_TRY(sc_job_open_bundle(job, pte, &sc_job_running(job)->file));
+    return sc_rt_program_open(ctx, sc_job_running(job)->file, &runtime,
+                              &sc_job_running(job)->program);
 }
 
 static sc_status require_method(sc_job *job) {
-    if (!job->running.method)
+    if (!sc_job_running(job)->method)
         return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "select a method first");
     return SC_OK;
 }
@@ -45,8 +46,9 @@ sc_status sc_run_select(sc_job *job, sc_str method) {
     // An unknown name leaves the selection unchanged.
     sc_rt_method *found = NULL;
     sc_job_begin_events(job);
-    SC_TRY(sc_job_end_events(job, sc_rt_method_load(ctx, job->running.program, method, &found)));
-    job->running.method = found;
+    SC_TRY(sc_job_end_events(job,
+                             sc_rt_method_load(ctx, sc_job_running(job)->program, method, &found)));
+    sc_job_running(job)->method = found;
     return SC_OK;
 }
 
@@ -81,7 +83,7 @@ sc_status sc_run_set_input(sc_job *job, uint32_t index, const sc_io *value) {
                          .sizes = value->sizes,
                          .data = value->data,
                          .bytes = value->bytes};
-    return sc_rt_method_set_input(ctx, job->running.method, index, &input);
+    return sc_rt_method_set_input(ctx, sc_job_running(job)->method, index, &input);
 }
 
 sc_status sc_run_execute(sc_job *job, bool tells_progress) {
@@ -89,19 +91,19 @@ sc_status sc_run_execute(sc_job *job, bool tells_progress) {
     SC_TRY(require_method(job));
     sc_job_begin_events(job);
     ctx->tells_runs = tells_progress;
-    sc_status status = sc_rt_method_run(ctx, job->running.method);
+    sc_status status = sc_rt_method_run(ctx, sc_job_running(job)->method);
     ctx->tells_runs = false;
     return sc_job_end_events(job, status);
 }
 
 uint32_t sc_run_output_count(const sc_job *job) {
-    return job->running.method ? sc_rt_method_output_count(job->running.method) : 0;
+    return sc_job_running(job)->method ? sc_rt_method_output_count(sc_job_running(job)->method) : 0;
 }
 
 static sc_status dense_block(sc_job *job, uint32_t index, uint64_t bytes, void **out) {
-    while (job->running.dense.count <= index)
-        sc_vec_push(&job->arena, &job->running.dense, (sc_dense){0});
-    sc_dense *dense = &job->running.dense.data[index];
+    while (sc_job_running(job)->dense.count <= index)
+        sc_vec_push(&job->arena, &sc_job_running(job)->dense, (sc_dense){0});
+    sc_dense *dense = &sc_job_running(job)->dense.data[index];
     if (dense->capacity < bytes) {
         sc_free(dense->data);
         dense->data = sc_try_alloc(bytes);
@@ -133,9 +135,9 @@ sc_status sc_job_tensor_output(sc_job *job, uint32_t index, const sc_tensor *ten
 sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(require_method(job));
-    if (index >= sc_rt_method_output_count(job->running.method))
+    if (index >= sc_rt_method_output_count(sc_job_running(job)->method))
         return sc_fail(ctx, SC_ERR_ARGUMENT, NULL, "there is no output %u", index);
-    const sc_evalue *value = sc_rt_method_output(job->running.method, index);
+    const sc_evalue *value = sc_rt_method_output(sc_job_running(job)->method, index);
     *out = (sc_io){.kind = SC_KIND_NONE};
     switch ((sc_evalue_tag)value->tag) {
     case SC_EVALUE_NONE: return SC_OK;
@@ -153,5 +155,5 @@ sc_status sc_run_output(sc_job *job, uint32_t index, sc_io *out) {
 sc_status sc_run_reset(sc_job *job) {
     sc_ctx *ctx = sc_job_begin(job);
     SC_TRY(sc_job_require_program(job));
-    return sc_rt_program_reset(ctx, job->running.program);
+    return sc_rt_program_reset(ctx, sc_job_running(job)->program);
 }

@@ -3,7 +3,7 @@
 #ifndef SC_API_RUN_TENSOR_OUTPUT_H
 #define SC_API_RUN_TENSOR_OUTPUT_H
 
-#include "api/job.h"
+#include "api/run/running.h"
 
 // A view of the tensor, or, if its layout is another one, of a copy in the job's block number
 // `index`, that of an output.

@@ -7,6 +7,8 @@
 
 #include "base/content_key.h"
 
+#define SC_NULL_BACKEND "NullBackend"  // the id of the backend in files
+
 enum { SC_NULL_KEY_BYTES = SC_CONTENT_KEY_CHARS };
 
 static inline uint64_t sc_null_pte_at(uint32_t input_count) {

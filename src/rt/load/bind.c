@@ -32,10 +32,17 @@ static bool can_run(const sc_op *op) {
     return op && (sc_rt_prim(op) || sc_kernel_get((sc_op_id)op->id));
 }
 
+// NULL: the hint of the code.
+static const char *hint_for_missing(void) {
+    return sc_ops_are_whole() ? NULL
+                              : "Load the file in an engine of createEngine(): this runtime leaves "
+                                "out operators that few programs have.";
+}
+
 static void report_missing(binder *b, sc_str name, sc_str overload) {
     b->missing++;
     sc_report(
-        b->ctx, SC_ERROR, SC_ERR_OPERATOR_MISSING, NULL,
+        b->ctx, SC_ERROR, SC_ERR_OPERATOR_MISSING, hint_for_missing(),
         "method '" SC_STR_FMT "' calls " SC_STR_FMT "%s" SC_STR_FMT ", which this build cannot run",
         SC_STR_ARG(b->m->name), SC_STR_ARG(name), overload.size ? "." : "", SC_STR_ARG(overload));
 }
@@ -53,7 +60,7 @@ static sc_status find_operators(binder *b) {
         if (!can_run(b->ops[i])) report_missing(b, name, overload);
     }
     if (b->missing)
-        return sc_fail(b->ctx, SC_ERR_OPERATOR_MISSING, NULL,
+        return sc_fail(b->ctx, SC_ERR_OPERATOR_MISSING, hint_for_missing(),
                        "method '" SC_STR_FMT "' cannot be run here: %u operators are missing",
                        SC_STR_ARG(b->m->name), b->missing);
     return SC_OK;

@@ -86,4 +86,4 @@ static sc_status preprocess(const sc_backend *backend, sc_ctx *ctx, const sc_bac
 }
 
 const sc_backend sc_backend_null = {
-    .name = "null", .id = "NullBackend", .survey = survey, .preprocess = preprocess};
+    .name = "null", .id = SC_NULL_BACKEND, .survey = survey, .preprocess = preprocess};

@@ -122,4 +122,4 @@ static sc_status reset(sc_ctx *ctx, void *state) {
 }
 
 const sc_rt_backend sc_rt_backend_null = {
-    .init = init, .execute = execute, .destroy = destroy, .reset = reset};
+    .id = SC_NULL_BACKEND, .init = init, .execute = execute, .destroy = destroy, .reset = reset};

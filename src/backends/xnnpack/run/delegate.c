@@ -67,7 +67,8 @@ static sc_status keys(sc_ctx *ctx, sc_arena *arena, const uint8_t *processed, ui
     return status;
 }
 
-const sc_rt_backend sc_rt_backend_xnnpack = {.init = init,
+const sc_rt_backend sc_rt_backend_xnnpack = {.id = SC_XNN_BACKEND,
+                                             .init = init,
                                              .execute = sc_xnn_call,
                                              .destroy = destroy,
                                              .release = release,

@@ -1,6 +1,7 @@
 // Fourier transforms as trace/official/fft.c writes them. It builds them from transforms of real
 // numbers: the half spectra of the real and the imaginary parts are joined to the two halves of the
 // result. Complex numbers stay pairs, which one call transforms in place.
+#include "ops/kept.h"
 #include "rt/rewrite/recognise/recognise.h"
 
 // The result of a cat of two: half of a spectrum of n, and the part that is missing.
@@ -172,7 +173,7 @@ static bool is_complex(sc_rt_search *s, const spectrum *f, const sc_evalue *othe
     // `forward` of the complex transform is at the place of `onesided` of the real one, which is
     // true, too.
     *found = (sc_rt_found){.op = SC_OP__fft_c2c,
-                           .kernel = &sc_k_fft_c2c_pairs,
+                           .kernel = SC_KEPT(_fft_c2c, &sc_k_fft_c2c_pairs +) 0,
                            .args = {r2c->args[0], r2c->args[1], r2c->args[2], r2c->args[3]},
                            .arg_count = forward ? 4 : 3,
                            .ends_in = forward ? NULL : &backward,
@@ -192,7 +193,7 @@ static bool is_real(sc_rt_search *s, const spectrum *f, const sc_evalue *other,
         !sc_rt_is_shaped(r2c->args[0], f->out->rank - 1u, f->out->sizes))
         return false;
     *found = (sc_rt_found){.op = SC_OP__fft_r2c,
-                           .kernel = &sc_k_fft_r2c_pairs,
+                           .kernel = SC_KEPT(_fft_r2c, &sc_k_fft_r2c_pairs +) 0,
                            .args = {r2c->args[0], r2c->args[1], r2c->args[2]},
                            .arg_count = 3,
                            .ends_in = &whole,

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "ops/forms.h"
+#include "ops/kept.h"
 #include "rt/rewrite/recognise/recognise.h"
 
 typedef const sc_formula_node *node;
@@ -20,7 +21,7 @@ typedef struct match {
 static const sc_kernel *const kernels[SC_FORM_COUNT] = {
 #define OWN                                   NULL
 #define KERNEL(name)                          &sc_k_##name
-#define FORM(op, dtypes, known, kernel, text) [SC_FORM_##op##_##dtypes] = kernel,
+#define FORM(op, dtypes, known, kernel, text) SC_KEPT(op, [SC_FORM_##op##_##dtypes] = kernel, )
 #include "ops/forms.def"
 #undef KERNEL
 #undef OWN
@@ -171,7 +172,7 @@ static sc_dtype dtype_of(const sc_kernel_call *root) {
 static bool is_form(match *m, sc_form_id id, const sc_kernel_call *root) {
     m->formula = sc_form_formula(id);
     m->s->parts.count = 0;
-    return are_args(m, root, sc_formula_result(m->formula));
+    return m->formula && are_args(m, root, sc_formula_result(m->formula));
 }
 
 // The one argument that the text itself states.
@@ -192,7 +193,7 @@ static void find(const match *m, sc_form_id id, sc_rt_found *found) {
 }
 
 static bool is_looked_for(const sc_form *form, bool is_late) {
-    return form->known == (is_late ? SC_FORM_LATE : SC_FORM_EARLY);
+    return form->text && form->known == (is_late ? SC_FORM_LATE : SC_FORM_EARLY);
 }
 
 void sc_rt_formula_roots(bool is_late, bool *roots) {
@@ -218,7 +219,7 @@ bool sc_rt_is_formula(sc_rt_search *s, const sc_kernel_call *root, bool is_late,
 bool sc_rt_is_step(sc_rt_search *s, sc_evalue *value, sc_step step, sc_dtype dtype,
                    sc_evalue **operands) {
     match m = {.s = s, .formula = sc_step_formula(step), .dtype = dtype, .is_step = true};
-    if (!is_value(&m, value, m.formula->root)) return false;
+    if (!m.formula || !is_value(&m, value, m.formula->root)) return false;
     memcpy(operands, m.values, m.formula->param_count * sizeof *operands);
     return true;
 }

@@ -214,6 +214,8 @@ static bool are_plain(const sc_rt_search *s, const sc_kernel_call *call) {
 sc_status sc_rt_put(sc_rt_search *s, const sc_rt_found *found, bool *done) {
     placing p = {.s = s, .before = s->o->m->code[s->root]};
     *done = false;
+    // The expansion runs as it is where the build leaves out what it comes to.
+    if (!found->stays && (!found->kernel || !sc_op_get(found->op))) return SC_OK;
     if (!are_plain(s, &p.before.call)) return SC_OK;
     p.was = sc_new_array(s->o->ctx->scratch, uint8_t, s->parts.count + 1);
     if (s->parts.count) qsort(s->parts.data, s->parts.count, sizeof *s->parts.data, downwards);

@@ -41,7 +41,8 @@ static const sc_rt_instruction *maker_of(sc_rt_search *s, const sc_evalue *value
 
 const sc_kernel_call *sc_rt_made_among(sc_rt_search *s, const sc_evalue *value, sc_op_id op,
                                        uint32_t index) {
-    const sc_rt_instruction *in = maker_of(s, value, sc_op_out_count(sc_op_get(op)), index);
+    const sc_op *made = sc_op_get(op);
+    const sc_rt_instruction *in = made ? maker_of(s, value, sc_op_out_count(made), index) : NULL;
     if (!in || in->call.op->id != op) return NULL;
     add_part(s, (uint32_t)(in - s->o->m->code));
     return &in->call;

@@ -1,11 +1,11 @@
 // The difference of two values of one kind, and its limit. Results of float arithmetic depend on
 // the order of sums, so the limit depends on the precision and the largest magnitude. Quantized
 // values may be a step further apart (quantization_steps.c).
-#include "api/run/compare.h"
+#include "api/verify/compare.h"
 
 #include <math.h>
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "kernels/convert.h"
 
 // More than a step, because results are computed in floats.

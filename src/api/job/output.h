@@ -3,9 +3,11 @@
 #ifndef SC_API_OUTPUT_H
 #define SC_API_OUTPUT_H
 
-#include "api/call_memory.h"
+#include "api/job/call_memory.h"
 #include "base/cord.h"
 
+// No number of a version (version.h).
+enum { SC_NO_PROGRAM = UINT32_MAX };
 enum { SC_OUTPUT_MEMORIES = 3 };  // of a record: its own, that of its inputs and of its outputs
 
 typedef struct sc_output {

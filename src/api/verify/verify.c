@@ -5,10 +5,10 @@
 
 #include "api/compile/dynamic_shapes.h"
 #include "api/compile/executable.h"
-#include "api/job.h"
-#include "api/options.h"
-#include "api/run/delegate_check.h"
-#include "api/run/examples.h"
+#include "api/compiling.h"
+#include "api/job/options.h"
+#include "api/verify/delegate_check.h"
+#include "api/verify/examples.h"
 
 typedef struct verifying {
     sc_job *job;
@@ -28,7 +28,8 @@ static sc_status make_plain(verifying *v, sc_source **pte) {
     sc_program *program = NULL;
     sc_executable made;
     options.share_mutable_buffers = v->version->shares_state;
-    SC_TRY(sc_program_clone(v->job->versions.data[v->version->source].program, &program));
+    SC_TRY(sc_program_clone(sc_job_compiling(v->job)->versions.data[v->version->source].program,
+                            &program));
     SC_TRY(sc_bound_sizes(ctx, program, &v->version->sizes));
     SC_TRY(sc_eval_sizes(ctx, program, &v->version->planned_sizes));
     SC_TRY(sc_pipeline_run(ctx, &pipeline, program, SC_STEP_decompose));
@@ -209,7 +210,7 @@ static sc_status verify_method(verifying *v, const sc_method *source) {
 }
 
 static sc_status verify(verifying *v, uint32_t number) {
-    const sc_program *source = v->job->versions.data[v->version->source].program;
+    const sc_program *source = sc_job_compiling(v->job)->versions.data[v->version->source].program;
     SC_TRY(sc_delegate_check_new(v->ctx, v->version->program, &v->watch));
     SC_TRY(open_plain(v));
     SC_TRY(open_delegated(v, number));
@@ -234,7 +235,7 @@ sc_status sc_compile_verify(sc_job *job, uint32_t number, sc_str *json) {
     sc_status status = verify(&v, number);
     if (v.delegated) sc_rt_program_close(v.delegated);
     if (v.plain) sc_rt_program_close(v.plain);
-    if (status == SC_OK) sc_job_take_diags(job, &job->versions.data[number]);
+    if (status == SC_OK) sc_job_take_diags(job, &sc_job_compiling(job)->versions.data[number]);
     *json = sc_sb_str(&sb);
     return status;
 }

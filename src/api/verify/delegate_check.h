@@ -3,7 +3,7 @@
 #ifndef SC_API_DELEGATE_CHECK_H
 #define SC_API_DELEGATE_CHECK_H
 
-#include "api/run/compare.h"
+#include "api/verify/compare.h"
 
 // Watches the delegates of a program while it runs, and runs the part of each on the kernels
 // (delegate_check.c).

@@ -1,17 +1,37 @@
 // Training: a job's trainers, one for each method that was asked for, and their optimizers.
 #include "api/run/tensor_output.h"
+#include "rt/train.h"
+
+typedef struct training {
+    SC_VEC(sc_rt_trainer *) trainers;
+    SC_VEC(sc_rt_sgd *) optimizers;  // NULL: closed
+} training;
+
+static void close_training(sc_job *job) {
+    const training *all = job->training.state;
+    for (uint32_t i = 0; i < all->optimizers.count; i++)
+        if (all->optimizers.data[i]) sc_rt_sgd_close(all->optimizers.data[i]);
+    for (uint32_t i = 0; i < all->trainers.count; i++) sc_rt_trainer_close(all->trainers.data[i]);
+}
+
+// The first call that asks for it makes it, empty.
+static training *training_of(sc_job *job) {
+    if (!job->training.state)
+        job->training = (sc_job_part){sc_new(&job->arena, training), close_training};
+    return job->training.state;
+}
 
 static sc_status find_trainer(sc_job *job, uint32_t number, sc_rt_trainer **out) {
-    if (number >= job->running.trainers.count)
+    if (number >= training_of(job)->trainers.count)
         return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "there is no trainer %u", number);
-    *out = job->running.trainers.data[number];
+    *out = training_of(job)->trainers.data[number];
     return SC_OK;
 }
 
 static sc_status find_sgd(sc_job *job, uint32_t number, sc_rt_sgd **out) {
-    if (number >= job->running.optimizers.count || !job->running.optimizers.data[number])
+    if (number >= training_of(job)->optimizers.count || !training_of(job)->optimizers.data[number])
         return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "there is no optimizer %u", number);
-    *out = job->running.optimizers.data[number];
+    *out = training_of(job)->optimizers.data[number];
     return SC_OK;
 }
 
@@ -21,11 +41,11 @@ static sc_status find_sgd(sc_job *job, uint32_t number, sc_rt_sgd **out) {
 static sc_status trainer_of(sc_job *job, sc_str method, uint32_t *number) {
     sc_rt_trainer *trainer;
     sc_rt_method *loaded;
-    SC_TRY(sc_rt_method_load(&job->ctx, job->running.program, method, &loaded));
-    for (*number = 0; *number < job->running.trainers.count; ++*number)
-        if (sc_rt_trainer_method(job->running.trainers.data[*number]) == loaded) return SC_OK;
-    SC_TRY(sc_rt_trainer_open(&job->ctx, job->running.program, method, &trainer));
-    sc_vec_push(&job->arena, &job->running.trainers, trainer);
+    SC_TRY(sc_rt_method_load(&job->ctx, sc_job_running(job)->program, method, &loaded));
+    for (*number = 0; *number < training_of(job)->trainers.count; ++*number)
+        if (sc_rt_trainer_method(training_of(job)->trainers.data[*number]) == loaded) return SC_OK;
+    SC_TRY(sc_rt_trainer_open(&job->ctx, sc_job_running(job)->program, method, &trainer));
+    sc_vec_push(&job->arena, &training_of(job)->trainers, trainer);
     return SC_OK;
 }
 
@@ -47,7 +67,7 @@ sc_status sc_train_open(sc_job *job, sc_str method, uint32_t *trainer, sc_str *j
     (void)sc_job_begin(job);
     SC_TRY(sc_job_require_program(job));
     SC_TRY(trainer_of(job, method, trainer));
-    *json = describe(job, job->running.trainers.data[*trainer]);
+    *json = describe(job, training_of(job)->trainers.data[*trainer]);
     return SC_OK;
 }
 
@@ -105,10 +125,10 @@ sc_status sc_train_set(sc_job *job, uint32_t trainer, uint32_t index, const void
 
 // Numbers of closed ones come again.
 static uint32_t free_number(sc_job *job) {
-    for (uint32_t i = 0; i < job->running.optimizers.count; i++)
-        if (!job->running.optimizers.data[i]) return i;
-    sc_vec_push(&job->arena, &job->running.optimizers, NULL);
-    return job->running.optimizers.count - 1;
+    for (uint32_t i = 0; i < training_of(job)->optimizers.count; i++)
+        if (!training_of(job)->optimizers.data[i]) return i;
+    sc_vec_push(&job->arena, &training_of(job)->optimizers, NULL);
+    return training_of(job)->optimizers.count - 1;
 }
 
 sc_status sc_train_sgd(sc_job *job, uint32_t trainer, const sc_sgd *options, uint32_t *optimizer) {
@@ -123,7 +143,7 @@ sc_status sc_train_sgd(sc_job *job, uint32_t trainer, const sc_sgd *options, uin
                                    .nesterov = options->nesterov};
     SC_TRY(sc_rt_sgd_open(&job->ctx, found, &all, &sgd));
     *optimizer = free_number(job);
-    job->running.optimizers.data[*optimizer] = sgd;
+    training_of(job)->optimizers.data[*optimizer] = sgd;
     return SC_OK;
 }
 
@@ -135,8 +155,9 @@ sc_status sc_train_step(sc_job *job, uint32_t optimizer) {
 }
 
 void sc_train_close(sc_job *job, uint32_t optimizer) {
-    if (optimizer >= job->running.optimizers.count || !job->running.optimizers.data[optimizer])
+    if (optimizer >= training_of(job)->optimizers.count ||
+        !training_of(job)->optimizers.data[optimizer])
         return;
-    sc_rt_sgd_close(job->running.optimizers.data[optimizer]);
-    job->running.optimizers.data[optimizer] = NULL;
+    sc_rt_sgd_close(training_of(job)->optimizers.data[optimizer]);
+    training_of(job)->optimizers.data[optimizer] = NULL;
 }

@@ -1,15 +1,15 @@
 // Compares a program's delegates with the kernels. Each call of a delegate is repeated on a program
 // of its part, with the same inputs, on the kernels of this build. The program is opened with
 // backends that are placed in front of the real ones.
-#include "api/run/delegate_check.h"
+#include "api/verify/delegate_check.h"
 
 #include <math.h>
 
-#include "api/backends.h"
 #include "api/compile/delegate.h"
 #include "api/compile/executable.h"
-#include "api/job.h"
-#include "api/options.h"
+#include "api/compiling.h"
+#include "api/job/options.h"
+#include "api/run/backends.h"
 
 typedef struct guard {
     sc_rt_backend backend;  // `user` is the guard

@@ -1,11 +1,11 @@
 // Inputs to try a program with. A .pt2 contains those that it was exported with, as torch.save
 // wrote (args, kwargs). If they do not fit the program, or the file has none, numbers are random
 // but the same on every host: floats of a normal distribution, integers 0 and 1.
-#include "api/run/examples.h"
+#include "api/verify/examples.h"
 
 #include <math.h>
 
-#include "api/job.h"
+#include "api/compiling.h"
 #include "format/torch_save.h"
 #include "kernels/convert.h"
 

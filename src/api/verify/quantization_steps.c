@@ -4,7 +4,7 @@
 // constant. The search goes through parts, too.
 #include <math.h>
 
-#include "api/run/compare.h"
+#include "api/verify/compare.h"
 #include "ir/part.h"
 
 typedef struct tracing {

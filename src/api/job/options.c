@@ -1,10 +1,11 @@
 // Options as JSON text, read and checked by the rows of core/options.def. A key that no row of the
 // call knows is an error, because a misspelt option would otherwise be ignored without a trace.
-#include "api/options.h"
+#include "api/job/options.h"
 
 #include <stddef.h>
 
-#include "api/job.h"
+#include "api/job/job.h"
+#include "core/dim.h"
 
 typedef struct row row;
 struct row {

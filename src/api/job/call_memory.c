@@ -1,9 +1,9 @@
 // Memory of single calls. Memory that a query needs is freed with its answer, and files that a call
 // leaves are freed when they have no reader left. All other memory of a job stays until the job is
 // closed.
-#include "api/call_memory.h"
+#include "api/job/call_memory.h"
 
-#include "api/job.h"
+#include "api/job/job.h"
 
 #include "format/zip.h"
 

@@ -1,5 +1,5 @@
 // The contents of a .pte, as JSON.
-#include "api/job.h"
+#include "api/run/running.h"
 #include "rt/look/look.h"
 
 static const char *kind_name(sc_evalue_tag tag) {
@@ -148,16 +148,16 @@ sc_status sc_run_part_text(sc_job *job, sc_str method, uint32_t part, sc_str *te
     sc_ctx *ctx = sc_job_begin(job);
     uint32_t index;
     SC_TRY(sc_job_require_program(job));
-    if (!find_method(job->running.program, method, &index))
+    if (!find_method(sc_job_running(job)->program, method, &index))
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL, "there is no method '" SC_STR_FMT "'",
                        SC_STR_ARG(method));
-    const uint32_t count = sc_rt_part_count(job->running.program, index);
+    const uint32_t count = sc_rt_part_count(sc_job_running(job)->program, index);
     if (part >= count)
         return sc_fail(ctx, SC_ERR_NOT_FOUND, NULL,
                        "method '" SC_STR_FMT "' has %u part%s, but no part with the number %u",
                        SC_STR_ARG(method), count, count == 1 ? "" : "s", part);
     sc_sb sb = sc_job_text(job);
-    SC_TRY(sc_rt_part_print(ctx, job->running.program, index, part, &sb));
+    SC_TRY(sc_rt_part_print(ctx, sc_job_running(job)->program, index, part, &sb));
     *text = sc_sb_str(&sb);
     return SC_OK;
 }
@@ -172,14 +172,14 @@ sc_status sc_run_inspect(sc_job *job, sc_str *json) {
     sc_json_begin_object(&w);
     sc_json_put_array(&w, "methods");
     uint64_t tree_bytes_left = TREE_BYTES_MAX;
-    for (uint32_t i = 0; i < sc_rt_program_method_count(job->running.program); i++) {
+    for (uint32_t i = 0; i < sc_rt_program_method_count(sc_job_running(job)->program); i++) {
         sc_rt_method_info info;
-        SC_TRY(sc_rt_method_info_get(ctx, job->running.program, i, ctx->scratch, &info));
+        SC_TRY(sc_rt_method_info_get(ctx, sc_job_running(job)->program, i, ctx->scratch, &info));
         add_method(&w, ctx->scratch, &info, &tree_bytes_left);
     }
     sc_json_end_array(&w);
     sc_rt_program_info program;
-    sc_rt_program_info_get(job->running.program, ctx->scratch, &program);
+    sc_rt_program_info_get(sc_job_running(job)->program, ctx->scratch, &program);
     sc_json_put_u64(&w, "program_bytes", program.program_bytes);
     sc_json_put_u64(&w, "constant_bytes", program.constant_bytes);
     sc_json_put_u64(&w, "mutable_bytes", program.mutable_bytes);

@@ -1,0 +1,120 @@
+// The operators of a build that runs programs: node wasm/kept_ops.mjs OUT.h [OPS.txt]. OUT.h is the
+// header that src/ops/kept.h asks for. OPS.txt has names as files have them, "aten::add.out", a line
+// each. Without it, the build keeps core ATen and what the official runtime has.
+import { mkdirSync, readFileSync, writeFileSync, existsSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ops = join(dirname(fileURLToPath(import.meta.url)), "../src/ops");
+
+// The columns of each kind of row that can have a kernel (ops.def): what the kernel stands in, and the
+// traits. Expanded operators have none.
+const KINDS = {
+  OP: ([id, schema, out, , , kernel, traits]) => ({ id, schema, out, kernel, traits }),
+  UNARY: ([id, , takes, traits]) => ({
+    id,
+    schema: `aten::${id}(`,
+    out: "out",
+    kernel: takes,
+    traits,
+  }),
+  VIEW: ([id, schema, , , traits]) => ({
+    id,
+    schema: `aten::${schema}`,
+    kernel: "NO_KERNEL",
+    traits,
+  }),
+  SYM: ([id, schema, out, , kernel]) => ({ id, schema: `sym::${schema}`, out, kernel, traits: "" }),
+  ALIAS: ([id]) => ({ id, kernel: "NO_KERNEL", traits: "" }),
+  COMPOSITE: ([id]) => ({ id, kernel: "NO_KERNEL", traits: "" }),
+  EXPANDED: ([id]) => ({ id, kernel: "NO_KERNEL", traits: "" }),
+};
+
+// The arguments from behind an opening parenthesis to the one that closes it. Strings side by side
+// are one.
+function argumentsAt(text, start) {
+  const list = [""];
+  let depth = 0;
+  for (const [token] of text.slice(start).matchAll(/"(?:[^"\\]|\\.)*"|[\s\S]/g)) {
+    if (token === ")" && depth-- === 0) return list.map((item) => item.trim());
+    if (token === "(") depth++;
+    if (token === "," && depth === 0) list.push("");
+    else list[list.length - 1] += depth === 0 && token.startsWith('"') ? token.slice(1, -1) : token;
+  }
+  throw new Error(`kept_ops: a row is not closed: ${text.slice(start, start + 40)}`);
+}
+
+const withoutComments = (text) => text.replace(/^\s*\/\/.*$/gm, "");
+
+/** The rows of the operator table. */
+export function readOps() {
+  const names = readdirSync(ops).filter((name) => /^ops_\w+\.def$/.test(name));
+  const text = names
+    .map((name) => withoutComments(readFileSync(join(ops, name), "utf8")))
+    .join("\n");
+  const heads = [...text.matchAll(/^(OP|UNARY|VIEW|SYM|ALIAS|COMPOSITE|EXPANDED)\(/gm)];
+  return heads.map(({ 0: head, 1: kind, index }) => {
+    const row = KINDS[kind](argumentsAt(text, index + head.length));
+    const name = row.schema?.slice(0, row.schema.indexOf("(")).replace(/"?\s*"?/g, "");
+    return { ...row, name, traits: row.traits ?? "", has: row.kernel !== "NO_KERNEL" };
+  });
+}
+
+const has = (row, trait) => row.traits.split("|").some((word) => word.trim() === trait);
+
+/** The name of the operator's out variant, as files have it. */
+function outName({ name, out }) {
+  if (!out || out === "NULL") return undefined;
+  return out.includes(":") ? out : `${name.split(".")[0]}.${out}`;
+}
+
+/** The ids of the rows to keep, out of those that can run. */
+export function keptIds(rows, wanted) {
+  const kept = new Set(rows.filter((row) => row.has && wanted(row)).map(({ id }) => id));
+  const byName = new Map(rows.map((row) => [row.name, row]));
+  for (const row of rows.filter(({ id }) => kept.has(id))) {
+    // The twin that it copies, whose shape rule says where the elements are; the operator whose
+    // results it writes into its first operand.
+    const [base, overload] = [row.name.split(".")[0], row.name.split(".")[1]];
+    for (const other of [base.replace(/_copy$/, ""), base.replace(/_$/, "")]) {
+      const twin = byName.get(overload === undefined ? other : `${other}.${overload}`);
+      if (twin) kept.add(twin.id);
+    }
+  }
+  return kept;
+}
+
+// Complex numbers, and the observers that calibration puts into programs.
+const isRare = ({ id }) => /^_fft_|complex|^sconce_observe/.test(id);
+
+/** Kept without a list: core ATen, what the official runtime has, and arithmetic on sizes. */
+const isCommon = (row) =>
+  row.kernel.startsWith("PRIM") ||
+  (!isRare(row) && (has(row, "SC_CORE") || !has(row, "SC_UNOFFICIAL")));
+
+/** Kept with a list: what its names mean. */
+function listed(text) {
+  const names = new Set(
+    text
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean),
+  );
+  return (row) => row.kernel.startsWith("PRIM") || names.has(outName(row));
+}
+
+export function header(rows, kept) {
+  const lines = rows.map(
+    ({ id }) => `#define SC_KEPT_${id}(...)${kept.has(id) ? " __VA_ARGS__" : ""}`,
+  );
+  return `// Written by wasm/kept_ops.mjs.\n${lines.join("\n")}\n`;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [, , out, list] = process.argv;
+  const rows = readOps();
+  const kept = keptIds(rows, list ? listed(readFileSync(list, "utf8")) : isCommon);
+  const text = header(rows, kept);
+  mkdirSync(dirname(out), { recursive: true });
+  if (!existsSync(out) || readFileSync(out, "utf8") !== text) writeFileSync(out, text);
+}
