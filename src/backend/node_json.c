@@ -1,7 +1,7 @@
 #include "backend/node_json.h"
 
 #include "base/print.h"
-#include "format/stack_trace.h"
+#include "core/stack_trace.h"
 #include "ir/part.h"
 
 static const char *const VALUE_KINDS[] = {"tensor", "int", "float", "bool", "none", "opaque"};

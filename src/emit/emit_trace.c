@@ -2,8 +2,8 @@
 // user's Python code behind it. ExecuTorch's emitter fails at instructions without a trace, and at
 // views, jumps and delegates. Here such instructions have a list without frames, so that places in
 // the two lists match.
+#include "core/stack_trace.h"
 #include "emit/emit_state.h"
-#include "format/stack_trace.h"
 
 #include "program_fbs.h"
 

@@ -1,5 +1,6 @@
 // The operator table: one row per operator, from which every layer reads its own column.
-// Prefixes: SC_OP_<id> is a row, sc_op_ a fact about one, sc_pytorch_ PyTorch's own list.
+// Prefixes: SC_OP_<id> is a row, sc_op_ a fact about one, sc_ops_ the table, sc_pytorch_ PyTorch's
+// own list.
 //
 // Rows live in ops_*.def. The whole row has three lines:
 //   OP(id, "schema in PyTorch's notation", "out overload" | NULL,

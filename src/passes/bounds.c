@@ -2,7 +2,7 @@
 // inputs without one. If there are none, reports the first result of each size without one, by its
 // name in the user's program. If the largest values have more bytes than can be counted, that is
 // reported once for a method.
-#include "format/stack_trace.h"
+#include "core/stack_trace.h"
 #include "ir/dynamic_sizes.h"
 #include "ir/python_line.h"
 #include "passes/passes.h"

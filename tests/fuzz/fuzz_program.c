@@ -6,9 +6,9 @@
 #include "api/compiling.h"
 #include "api/run/backends.h"
 #include "api/run/running.h"
-#include "rt/train.h"
 #include "context.h"
 #include "rt/look/look.h"
+#include "rt/train.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

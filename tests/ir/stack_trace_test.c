@@ -1,5 +1,5 @@
 // Which frame of a Python traceback is the user's own line.
-#include "format/stack_trace.h"
+#include "core/stack_trace.h"
 
 #include "harness.h"
 

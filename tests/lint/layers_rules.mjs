@@ -39,7 +39,11 @@ function rowsOf({ below, outside }, places) {
   }
   // A folder's row is not that of folders below it with rows of their own.
   function matches(include, allowed) {
-    if (allowed === "*_fbs.h") return /^[a-z_]+_fbs\.h$/.test(include);
+    if (allowed.startsWith("*_"))
+      return (
+        /^[a-z_]+$/.test(include.slice(0, -allowed.length + 1)) &&
+        include.endsWith(allowed.slice(1))
+      );
     if (include !== allowed && !startsPath(include, allowed)) return false;
     const row = rowOf(include);
     const folder = (row && folderRowOf(row)) ?? row;
@@ -144,7 +148,7 @@ function checkIncludes({ table, names, read, error }, { allowedFor, allows }, pl
         if (!allows(include, allowed)) complain(`may not include ${include}`);
         const scope = scopeOf.get(include);
         if (scope && !name.startsWith(`${scope}/`)) complain(`${include} is private to ${scope}`);
-        const isGenerated = /_fbs\.h$/.test(include);
+        const isGenerated = /_(fbs|kept)\.h$/.test(include);
         const exists = places.has(`src/${include}`) || places.has(`wasm/${include}`);
         if (!isGenerated && !exists) complain(`${include} is not a path below src/`);
       }

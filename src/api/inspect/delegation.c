@@ -1,6 +1,6 @@
 // The fate of each node of a program that was lowered to backends, as JSON.
 #include "api/compiling.h"
-#include "format/stack_trace.h"
+#include "core/stack_trace.h"
 
 // --- Delegates -----------------------------------------------------------------------------------
 

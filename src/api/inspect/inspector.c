@@ -65,7 +65,8 @@ static sc_status open_program(sc_job *job, sc_source *file, const sc_rt_program 
     if (sc_job_running(job)->program)
         return sc_fail(&job->ctx, SC_ERR_STATE, "Open it in another job.",
                        "this job already has a program open");
-    SC_TRY(sc_job_open_bundle(job, file, &sc_job_running(job)->file));
+    SC_TRY(sc_open_bundle_read(&job->ctx, &sc_job_running(job)->bundle, file,
+                               &sc_job_running(job)->file));
     SC_TRY(sc_rt_program_open(&job->ctx, sc_job_running(job)->file, NULL,
                               &sc_job_running(job)->program));
     *out = sc_job_running(job)->program;

@@ -1,7 +1,7 @@
 // Converts a record's edge programs and maps to plain tables for the inspector, which knows no
 // graphs.
 #include "api/inspect/inspector.h"
-#include "format/stack_trace.h"
+#include "core/stack_trace.h"
 
 // --- Names ---------------------------------------------------------------------------------------
 

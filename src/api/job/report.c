@@ -1,6 +1,6 @@
 // Diagnostics as JSON.
 #include "api/job/job.h"
-#include "format/stack_trace.h"
+#include "core/stack_trace.h"
 
 void sc_job_put_diag(sc_json_writer *w, sc_arena *scratch, const sc_diag *diag) {
     static const char *const SEVERITIES[] = {"note", "warning", "error"};

@@ -1,5 +1,5 @@
 // Opening a program that may be in a bundle. Private to src/api.
-// Prefix: sc_job_ opens and closes the bundle of one job.
+// Prefix: sc_open_bundle_ opens and closes one bundle.
 #ifndef SC_API_OPEN_BUNDLE_H
 #define SC_API_OPEN_BUNDLE_H
 
@@ -12,8 +12,9 @@ typedef struct sc_open_bundle {
     void *program;      // the program's bytes, if they were not aligned; else NULL
 } sc_open_bundle;
 
-// The program in a file: the file itself, unless it is a bundle. Closing the program frees it.
-sc_status sc_job_open_bundle(sc_job *job, sc_source *file, sc_source **program);
-void sc_job_close_bundle(sc_job *job);
+// The program in a file: the file itself, unless it is a bundle. Closing the bundle frees it.
+sc_status sc_open_bundle_read(sc_ctx *ctx, sc_open_bundle *bundle, sc_source *file,
+                              sc_source **program);
+void sc_open_bundle_close(const sc_open_bundle *bundle);
 
 #endif

@@ -29,7 +29,8 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     if (sc_str_is(options.channels_last, "always")) runtime.channels_last = SC_RT_ALWAYS;
     runtime.backends = &sc_all_rt_backends;
     sc_etdump_set_bytes_max(sc_job_running(job)->tracer.dump, options.event_bytes_max);
-    SC_TRY(sc_job_open_bundle(job, pte, &sc_job_running(job)->file));
+    SC_TRY(sc_open_bundle_read(&job->ctx, &sc_job_running(job)->bundle, pte,
+                               &sc_job_running(job)->file));
     return sc_rt_program_open(ctx, sc_job_running(job)->file, &runtime,
                               &sc_job_running(job)->program);
 }

@@ -4,7 +4,7 @@
 static void close_running(sc_job *job) {
     sc_running *running = sc_job_running(job);
     if (running->program) sc_rt_program_close(running->program);
-    sc_job_close_bundle(job);
+    sc_open_bundle_close(&running->bundle);
     sc_etdump_clear(running->tracer.dump);
     sc_arena_deinit(&running->tracer.fetched);
     for (uint32_t i = 0; i < running->dense.count; i++) sc_free(running->dense.data[i].data);

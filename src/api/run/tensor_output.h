@@ -1,4 +1,4 @@
-// Tensors of the runtime as they cross the border: row-major. Private to src/api/run.
+// Tensors of the runtime as they cross the border: row-major. Private to src/api.
 // Prefix: sc_job_ copies a tensor into the memory of the job.
 #ifndef SC_API_RUN_TENSOR_OUTPUT_H
 #define SC_API_RUN_TENSOR_OUTPUT_H

@@ -3,7 +3,7 @@
 // is the innermost one that is neither inside an installed package nor in generated code
 // ("<eval_with_key>.12"). If there is none, it is the innermost of a package other than PyTorch,
 // where a library has its model; else the innermost of all.
-#include "format/stack_trace.h"
+#include "core/stack_trace.h"
 
 static sc_str trim(sc_str s) {
     while (s.size && (unsigned char)s.data[0] <= ' ') s = sc_str_slice(s, 1, s.size);
