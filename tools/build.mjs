@@ -25,7 +25,13 @@ import { bin, inRoot, script } from "./steps.mjs";
 const kilobytes = (data) => `${(data.length / 1000).toFixed(0)} kB`;
 
 // The flavours of the module (CMakeLists.txt).
-export const MODULES = ["sconce.wasm", "relaxed.wasm", "threads.wasm", "relaxed-threads.wasm"];
+const FLAVOURS = ["relaxed", "threads", "relaxed-threads"];
+export const MODULES = [
+  "sconce.wasm",
+  ...FLAVOURS.map((name) => `${name}.wasm`),
+  "run.wasm",
+  ...FLAVOURS.map((name) => `run-${name}.wasm`),
+];
 
 // Puts a module into dist/ if it is another one.
 function takeModule(name) {
@@ -37,11 +43,15 @@ function takeModule(name) {
   return true;
 }
 
-// Says the size of the first one, if any of them is new.
+// Says the sizes of the whole and of the one that only runs programs, if any module is new.
 async function takeModules() {
   if (!MODULES.map(takeModule).includes(true)) return undefined;
-  const bytes = readFileSync(inRoot("dist", MODULES[0]));
-  return `${kilobytes(bytes)}, ${kilobytes(await promisify(brotliCompress)(bytes))} with brotli`;
+  const sizes = ["sconce.wasm", "run.wasm"].map(async (name) => {
+    const bytes = readFileSync(inRoot("dist", name));
+    const packed = await promisify(brotliCompress)(bytes);
+    return `${name} ${kilobytes(bytes)}, ${kilobytes(packed)} with brotli`;
+  });
+  return (await Promise.all(sizes)).join("; ");
 }
 
 export function buildWasm() {

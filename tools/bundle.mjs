@@ -1,18 +1,20 @@
 // The library as single files, for CDNs, copies of assets, and every bundler's worker:
 //   worker.js   the worker's script, in the place of the one that the compiler made
+//   run-worker.js   the same of a runtime's worker
 //   sconce.js   the whole library for a page
-// Both look for sconce.wasm in their own folder, and sconce.js looks for worker.js there too.
+// They look for their modules in their own folder, and sconce.js looks for worker.js there too.
 import { writeFileSync } from "node:fs";
 import { rolldown } from "rolldown";
 import { inRoot } from "./steps.mjs";
 
 const FILES = [
   { input: "worker", output: "worker" },
+  { input: "run-worker", output: "run-worker" },
   { input: "index", output: "sconce" },
 ];
 
 // Some bundlers find an asset only by a string in quotes, and minifying writes templates.
-const ASSET = /new URL\(`(\.\/[\w.]+)`,import\.meta\.url\)/g;
+const ASSET = /new URL\(`(\.\/[\w.-]+)`,import\.meta\.url\)/g;
 
 async function bundleOne({ input, output }) {
   const made = await rolldown({

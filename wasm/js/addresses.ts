@@ -2,7 +2,7 @@
 // for word, and take the files along. Edge functions leave this file out: they import the module that they
 // name, and their bundlers would compile all of them.
 import { isCached, nextToScript } from "./locate.js";
-import { FILE_OF } from "./flavour.js";
+import { ENGINE } from "./flavour.js";
 import type { ModuleFlavour } from "./types/index.js";
 
 const LITERALS: Readonly<Record<ModuleFlavour, () => URL>> = {
@@ -14,7 +14,7 @@ const LITERALS: Readonly<Record<ModuleFlavour, () => URL>> = {
 
 /** The address of a flavour; undefined in a CommonJS bundle. Bundlers may put a relative one in its place. */
 export function nextToThis(flavour: ModuleFlavour): string | undefined {
-  if (isCached) return nextToScript(FILE_OF[flavour]);
+  if (isCached) return nextToScript(ENGINE.files[flavour]);
   try {
     return LITERALS[flavour]().href;
   } catch {

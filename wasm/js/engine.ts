@@ -1,26 +1,25 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
-import { SconceError } from "./base/errors.js";
-import { dtypeTable, type DTypeTable } from "./program/dtype_table.js";
+import { importBackend, registerBackend } from "./backend/register.js";
 import { checkTable, ENGINE_OPTIONS } from "./base/check.js";
 import { checkSuites } from "./program/bundle.js";
 import { open } from "./lower/compile.js";
 import { isOpened } from "./lower/manager.js";
 import { checkPrograms, inflatePrograms } from "./lower/open.js";
-import { hasRelaxedSimd } from "./flavour.js";
+import { ENGINE } from "./flavour.js";
 import type { AddressOf } from "./loader.js";
 import { Core } from "./module/core.js";
-import { Job } from "./module/job.js";
+import { inJob, type Job } from "./module/job.js";
 import { Disposing } from "./base/dispose.js";
 import { prepareHost } from "./base/host.js";
 import { openInspector } from "./record/inspector.js";
-import { loadProgram, type LoadedProgram } from "./program/program.js";
+import { loadProgram } from "./program/loaded.js";
+import { WholeProgram } from "./program/program.js";
 import { isPlannerWord } from "./call/options.js";
 import { checkOptions } from "./call/protocol.js";
 import { parseRecord } from "./record/record.js";
 import { makeSession } from "./recipe/session.js";
 import { showAs, type Summary } from "./base/shown.js";
-import { imported } from "./source/imported.js";
 import { LIBRARY } from "./pass/library.js";
 import type {
   Backend,
@@ -68,21 +67,11 @@ class SyncEngine extends Disposing implements Engine {
 
   /** Works in a fresh job, which stays open only if the work succeeds and keeps it. */
   private inJob<T>(body: (job: Job) => T, keep: boolean): T {
-    const job = new Job(this.core);
-    let done = false;
-    try {
-      const result = body(job);
-      done = true;
-      return result;
-    } finally {
-      if (!done || !keep) job.release();
-    }
+    return inJob(this.core, body, keep);
   }
 
   capabilities(): Capabilities {
-    const { flavour, threads, reasons } = this.core;
-    const relaxedSimd = hasRelaxedSimd();
-    return { simd: true, relaxedSimd, threads, binary: flavour, reasons: [...reasons] };
+    return this.core.capabilities();
   }
 
   /** The parts that a person wants to see of it; throws once it is disposed. */
@@ -105,10 +94,6 @@ class SyncEngine extends Disposing implements Engine {
     for (const { name, summary } of LIBRARY)
       tables.passes.push({ name, summary, stage: "edge", named: true });
     return (this.tables = tables);
-  }
-
-  private get dtypes(): DTypeTable {
-    return dtypeTable(this.meta());
   }
 
   bundle(
@@ -229,9 +214,9 @@ class SyncEngine extends Disposing implements Engine {
     return this.loaded(pte, options, "load");
   }
 
-  private loaded(pte: Source, options: LoadOptions, call: "load" | "bundle"): LoadedProgram {
+  private loaded(pte: Source, options: LoadOptions, call: "load" | "bundle"): WholeProgram {
     return this.inJob((job) => {
-      const program = loadProgram(job, pte, options, this.dtypes, call);
+      const program = loadProgram(job, pte, options, WholeProgram, call);
       job.own(program);
       return program;
     }, true);
@@ -247,30 +232,11 @@ class SyncEngine extends Disposing implements Engine {
   }
 
   registerBackend<State>(backend: Backend<State>): void {
-    const { backends, memory } = this.core;
-    backends.add(backend as Backend, (number) =>
-      this.inJob(
-        (job) =>
-          memory.withTexts([backend.id], (id, bytes) =>
-            job.call({}, (raw, s) =>
-              raw.backend_register(s, id!, bytes!, number, backend.keeps ? 1 : 0),
-            ),
-          ),
-        false,
-      ),
-    );
+    registerBackend(this.core, backend as Backend);
   }
 
-  async importBackend(module: ModuleUrl): Promise<string> {
-    const { default: found } = await imported("importBackend()", module);
-    if (found === undefined)
-      throw new SconceError(
-        "argument",
-        "the module of importBackend() has no default export",
-        "Write `export default { id, supports, preprocess, init, execute }`.",
-      );
-    this.registerBackend(found as Backend);
-    return (found as Backend).id;
+  importBackend(module: ModuleUrl): Promise<string> {
+    return importBackend(this.core, module);
   }
 
   private readonly isPass = (name: string): boolean =>
@@ -318,5 +284,5 @@ export async function makeEngine(
 ): Promise<Engine> {
   checkTable("createEngine()", options, ENGINE_OPTIONS);
   await prepareHost();
-  return new SyncEngine(await Core.create(options, of));
+  return new SyncEngine(await Core.create(options, { build: ENGINE, of }));
 }

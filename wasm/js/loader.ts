@@ -4,7 +4,7 @@ import { bindExports, type RawExports, type RawImports } from "./border/abi.gen.
 import { badArgument } from "./base/check.js";
 import { messageOf, SconceError, withCause } from "./base/errors.js";
 import { hostModule } from "./base/host.js";
-import { FILE_OF, FLAVOURS, sharedMemory, type Choice } from "./flavour.js";
+import { ENGINE, FLAVOURS, sharedMemory, type Build, type Choice } from "./flavour.js";
 import { nextToScript, hasFileSystem, locateAsset } from "./locate.js";
 import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isResponse, isUrl } from "./base/tags.js";
@@ -12,14 +12,14 @@ import { threadImports } from "./threads/serve.js";
 import type { ModuleFlavour, WasmSource } from "./types/index.js";
 
 const SOURCES = "a URL, bytes, a Response or a WebAssembly.Module";
-const HINT =
-  "Serve sconce.wasm of this package next to the script that asks for it, or pass it as 'wasm': its URL, " +
+const hintOf = (file: string): string =>
+  `Serve ${file} of this package next to the script that asks for it, or pass it as 'wasm': its URL, ` +
   "its bytes, a Response, or a compiled module.";
-const NODE_HINT =
-  "Put sconce.wasm of this package next to the program, or pass its bytes as 'wasm'. " +
+const nodeHintOf = (file: string): string =>
+  `Put ${file} of this package next to the program, or pass its bytes as 'wasm'. ` +
   "Programs in one file import it: docs/bundlers.md says how.";
-const SCRIPT_HINT =
-  "Build the script as an ES module (esbuild: --format=esm), or pass sconce.wasm as 'wasm'.";
+const scriptHintOf = (file: string): string =>
+  `Build the script as an ES module (esbuild: --format=esm), or pass ${file} as 'wasm'.`;
 const POLICY_HINT =
   "Add 'wasm-unsafe-eval' to script-src of the page's Content-Security-Policy, or pass a compiled module.";
 
@@ -53,8 +53,18 @@ async function ofAddress(address: string): Promise<WebAssembly.Module> {
 /** Gives the address of a flavour of this package; undefined where the script has none. */
 export type AddressOf = (flavour: ModuleFlavour) => string | undefined;
 
+/** Where to get a module from: a build, and the addresses of its files unless the caller has the module. */
+export interface Origin {
+  readonly build: Build;
+  readonly of: AddressOf | undefined;
+}
+
 /** A flavour of the module of this package. */
-async function ofPackage(flavour: ModuleFlavour, of: AddressOf): Promise<WebAssembly.Module> {
+async function ofPackage(
+  flavour: ModuleFlavour,
+  { files }: Build,
+  of: AddressOf,
+): Promise<WebAssembly.Module> {
   const address = of(flavour);
   if (address !== undefined && /^(https?|blob|data):/.test(address)) return ofAddress(address);
   if (!hasFileSystem()) {
@@ -62,29 +72,33 @@ async function ofPackage(flavour: ModuleFlavour, of: AddressOf): Promise<WebAsse
     throw new SconceError(
       "io",
       "the engine could not be loaded: this script does not know its own address",
-      SCRIPT_HINT,
+      scriptHintOf(files.simd),
     );
   }
-  const found = locateAsset(FILE_OF[flavour], address);
+  const found = locateAsset(files[flavour], address);
   if (found !== undefined) return ofFile(found);
   throw new SconceError(
     "io",
-    `the engine could not be loaded: there is no ${FILE_OF[flavour]} next to this program`,
-    NODE_HINT,
+    `the engine could not be loaded: there is no ${files[flavour]} next to this program`,
+    nodeHintOf(files.simd),
   );
 }
 
 /** The best flavour that is there. A program may have taken along no more than the baseline. */
-async function bestOfPackage({ flavours, reasons }: Choice, of: AddressOf): Promise<Compiled> {
+async function bestOfPackage(
+  { flavours, reasons }: Choice,
+  build: Build,
+  of: AddressOf,
+): Promise<Compiled> {
   const found = [...reasons];
   for (const flavour of flavours.slice(0, -1)) {
     try {
-      return { module: await ofPackage(flavour, of), reasons: found };
+      return { module: await ofPackage(flavour, build, of), reasons: found };
     } catch (error) {
-      found.push(`${FILE_OF[flavour]} could not be loaded: ${messageOf(error)}`);
+      found.push(`${build.files[flavour]} could not be loaded: ${messageOf(error)}`);
     }
   }
-  return { module: await ofPackage(flavours.at(-1)!, of), reasons: found };
+  return { module: await ofPackage(flavours.at(-1)!, build, of), reasons: found };
 }
 
 /** A string is an address: relative to the page where there is one, else to this script. */
@@ -118,30 +132,30 @@ export interface Compiled {
 export async function compileModule(
   source: WasmSource | undefined,
   choice: Choice,
-  of: AddressOf | undefined,
+  { build, of }: Origin,
 ): Promise<Compiled> {
   try {
-    if (source === undefined && !of) throw notGiven();
-    if (source === undefined) return await bestOfPackage(choice, of!);
+    if (source === undefined && !of) throw notGiven(build);
+    if (source === undefined) return await bestOfPackage(choice, build, of!);
     const module = isModule(source) ? source : await compile(source as Compilable);
     return { module, reasons: ["'wasm' names the module"] };
   } catch (error) {
-    throw notLoaded(error);
+    throw notLoaded(error, build);
   }
 }
 
-function notGiven(): SconceError {
+function notGiven({ create, files }: Build): SconceError {
   return new SconceError(
     "io",
     "the engine could not be loaded: an edge function imports the module, and passes it",
-    'Write `import wasm from "sconce/sconce.wasm"` and `createEngine({ wasm })`: docs/edge-functions.md.',
+    `Write \`import wasm from "sconce/${files.simd}"\` and \`${create}({ wasm })\`: docs/edge-functions.md.`,
   );
 }
 
-function notLoaded(error: unknown): SconceError {
+function notLoaded(error: unknown, { files }: Build): SconceError {
   if (error instanceof SconceError) return error;
   const message = messageOf(error);
-  const hint = /unsafe-eval|content security policy/i.test(message) ? POLICY_HINT : HINT;
+  const hint = /unsafe-eval|content security policy/i.test(message) ? POLICY_HINT : hintOf(files.simd);
   return withCause(
     new SconceError("io", `the engine could not be loaded: ${message}`, hint),
     error,
@@ -156,6 +170,17 @@ export interface Started extends Compiled {
   readonly flavour: ModuleFlavour;
 }
 
+/** Throws unless the instance has what the build calls. */
+function check({ exports }: WebAssembly.Instance, build: Build): void {
+  if (!("job_open" in exports)) throw new Error("it is another module");
+  if (build.exports in exports) return;
+  throw new SconceError(
+    "argument",
+    "'wasm' is a module that only runs programs",
+    `Pass it to createRuntime() of "sconce/run", or pass ${ENGINE.files.simd}.`,
+  );
+}
+
 const importsMemory = (module: WebAssembly.Module): boolean =>
   WebAssembly.Module.imports(module).some(({ kind }) => kind === "memory");
 
@@ -163,20 +188,20 @@ const importsMemory = (module: WebAssembly.Module): boolean =>
 export async function instantiate(
   source: WasmSource | undefined,
   choice: Choice,
-  of: AddressOf | undefined,
+  origin: Origin,
   imports: RawImports,
 ): Promise<Started> {
-  const { module, reasons } = await compileModule(source, choice, of);
+  const { module, reasons } = await compileModule(source, choice, origin);
   try {
     const memory = importsMemory(module) ? (choice.memory ?? sharedMemory()) : undefined;
     const instance = await WebAssembly.instantiate(module, {
       sconce: imports as unknown as Record<string, WebAssembly.ImportValue>,
       ...(memory ? { env: threadImports(memory) } : {}),
     });
-    if (!("job_open" in instance.exports)) throw new Error("it is another module");
+    check(instance, origin.build);
     const raw = bindExports(instance, memory);
     return { module, memory, reasons, raw, flavour: FLAVOURS[raw.flavour()]! };
   } catch (error) {
-    throw notLoaded(error);
+    throw notLoaded(error, origin.build);
   }
 }

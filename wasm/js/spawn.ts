@@ -1,4 +1,5 @@
-// Starts the worker's script: of a page, or of Node.
+// Starts a worker with a script of this package: of a page, or of Node.
+import type { Build } from "./flavour.js";
 import type { Host } from "./types/host.js";
 import { messageOf, SconceError } from "./base/errors.js";
 import { hostModule, isBun, isNode, pageOrigin, prepareHost } from "./base/host.js";
@@ -23,18 +24,24 @@ export interface NodeWorker {
 /** A worker, and its script's address for messages. */
 type Made = [worker: Host<"Worker"> | NodeWorker, address: string];
 
-const FILE = "worker.js";
-const OWN_WORKER = "the worker that 'worker' of createClient() made";
-const HINT =
-  "Serve worker.js and sconce.wasm of this package next to the script that asks for them, and let the " +
-  "page's content policy allow the worker (worker-src); or pass 'worker' to createClient().";
-const SCRIPT_HINT =
-  "Build the script as an ES module (esbuild: --format=esm), or pass 'worker' to createClient().";
-const ORIGIN_HINT =
-  "Serve the worker's script from the page's own origin, or pass 'worker' to createClient().";
+/** A script for workers, and what makes one in a page: bundlers look for an expression with its name. */
+export interface Script {
+  readonly build: Build;
+  readonly start: () => Host<"Worker">;
+}
+
+const hintOf = ({ worker, files, client }: Build): string =>
+  `Serve ${worker} and ${files.simd} of this package next to the script that asks for them, and let the ` +
+  `page's content policy allow the worker (worker-src); or pass 'worker' to ${client}().`;
+const scriptHintOf = ({ client }: Build): string =>
+  `Build the script as an ES module (esbuild: --format=esm), or pass 'worker' to ${client}().`;
+const originHintOf = ({ client }: Build): string =>
+  `Serve the worker's script from the page's own origin, or pass 'worker' to ${client}().`;
+const placeHintOf = ({ worker }: Build): string =>
+  `Put ${worker} of this package next to the program, or pass 'worker'.`;
 
 /** The error of a worker that does not become an engine. */
-export function notStarted(address: string, why: string, hint = HINT): SconceError {
+export function notStarted(address: string, why: string, hint: string): SconceError {
   return new SconceError("io", `${address} did not start: ${why}`, hint);
 }
 
@@ -56,12 +63,12 @@ function blobWorker(address: string): Host<"Worker"> {
 }
 
 /** The script's address where Bun and Deno have it in a file: programs in one file leave it elsewhere. */
-const inFiles = (): string | undefined =>
-  here?.startsWith("file:") && hasFileSystem() ? locateAsset(FILE, nextToScript(FILE)) : undefined;
+const inFiles = (file: string): string | undefined =>
+  here?.startsWith("file:") && hasFileSystem() ? locateAsset(file, nextToScript(file)) : undefined;
 
 /** Advice for a worker that does not start. */
-export function workerHint(): string {
-  if (!isElsewhere()) return HINT;
+export function workerHint(build: Build): string {
+  if (!isElsewhere()) return hintOf(build);
   const { origin } = new URL(here!);
   return (
     `Let the page's content policy allow blob: and ${origin} in worker-src, and ${origin} in ` +
@@ -69,52 +76,59 @@ export function workerHint(): string {
   );
 }
 
-const PLACE_HINT = "Put worker.js of this package next to the program, or pass 'worker'.";
-
-function webWorker(): Made {
+function webWorker({ build, start }: Script): Made {
+  const file = build.worker;
   if (here === undefined)
-    throw notStarted(FILE, "this script does not know its own address", SCRIPT_HINT);
-  const found = inFiles();
+    throw notStarted(file, "this script does not know its own address", scriptHintOf(build));
+  const found = inFiles(file);
   // A program of Bun in one file takes its worker from the disk, too.
   if (isBun() && found === undefined)
-    throw notStarted(FILE, "it is not next to this program", PLACE_HINT);
-  const address = found ?? nextToScript(FILE) ?? FILE;
+    throw notStarted(file, "it is not next to this program", placeHintOf(build));
+  const address = found ?? nextToScript(file) ?? file;
   try {
     if (isElsewhere()) return [blobWorker(address), address];
     if (isCached || found) return [new Worker(address, { type: "module" }), address];
-    // Bundlers look for this expression, word for word, and ship the script for it.
-    const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-    return [worker, address];
+    return [start(), address];
   } catch (error) {
     const isOrigin = error instanceof Error && error.name === "SecurityError";
-    throw notStarted(address, messageOf(error), isOrigin ? ORIGIN_HINT : workerHint());
+    throw notStarted(
+      address,
+      messageOf(error),
+      isOrigin ? originHintOf(build) : workerHint(build),
+    );
   }
 }
 
-function threadWorker({ Worker: Thread }: Threads): Made {
-  const expected = nextToScript(FILE);
-  const address = locateAsset(FILE, expected);
+function threadWorker({ Worker: Thread }: Threads, build: Build): Made {
+  const expected = nextToScript(build.worker);
+  const address = locateAsset(build.worker, expected);
   if (address !== undefined) return [new Thread(new URL(address)), address];
-  throw notStarted(expected ?? FILE, "it is not next to this program", PLACE_HINT);
-}
-
-function noWorkers(): SconceError {
-  return new SconceError(
-    "unsupported",
-    "createClient() needs workers, and this host cannot start any",
-    "Use createEngine() here: service workers, shared workers and edge functions run it themselves.",
+  throw notStarted(
+    expected ?? build.worker,
+    "it is not next to this program",
+    placeHintOf(build),
   );
 }
 
-/** The worker that `own` makes, or else one with this package's script. */
+function noWorkers({ client, create }: Build): SconceError {
+  return new SconceError(
+    "unsupported",
+    `${client}() needs workers, and this host cannot start any`,
+    `Use ${create}() here: service workers, shared workers and edge functions run it themselves.`,
+  );
+}
+
+/** The worker that `own` makes, or else one with the script. */
 export async function makeWorker(
   own: (() => Host<"Worker"> | NodeWorker) | undefined,
+  script: Script,
 ): Promise<Made> {
-  if (own) return [own(), OWN_WORKER];
-  if (typeof Worker !== "undefined") return webWorker();
-  if (!isNode()) throw noWorkers();
+  const { build } = script;
+  if (own) return [own(), `the worker that 'worker' of ${build.client}() made`];
+  if (typeof Worker !== "undefined") return webWorker(script);
+  if (!isNode()) throw noWorkers(build);
   await prepareHost();
   const threads = hostModule<Threads>("node:worker_threads");
-  if (!threads || !hasFileSystem()) throw noWorkers();
-  return threadWorker(threads);
+  if (!threads || !hasFileSystem()) throw noWorkers(build);
+  return threadWorker(threads, build);
 }

@@ -18,6 +18,8 @@ import type {
   LocalMember,
   OpenedPrograms,
   Program,
+  Runtime,
+  RuntimeProgram,
   SgdOptimizer,
   Sink,
 } from "../types/index.js";
@@ -29,6 +31,8 @@ interface Interfaces {
   ExecutorchProgramManager: ExecutorchProgramManager;
   ExportedProgram: ExportedProgram;
   Program: Program;
+  Runtime: Runtime;
+  RuntimeProgram: RuntimeProgram;
   SgdOptimizer: SgdOptimizer;
   Inspector: Inspector;
   ETRecord: ETRecord;
@@ -237,6 +241,18 @@ const RECORDS = {
   createEtrecord: { is: "method", gives: "ETRecord" },
 } as const;
 
+/** Members of programs that every runtime has. */
+const RUNNING = {
+  methods: PROPERTY,
+  inspect: DATA,
+  run: CALLED,
+  runNamed: CALLED,
+  etdump: DATA,
+  reset: DATA,
+  testSuites: DATA,
+  verify: { ...DATA, at: 0, options: VERIFY },
+} as const;
+
 const PROTOCOL = {
   Engine: {
     version: PROPERTY,
@@ -357,21 +373,23 @@ const PROTOCOL = {
     call: DATA,
   },
   Program: {
-    methods: PROPERTY,
-    inspect: DATA,
+    ...RUNNING,
     partText: DATA,
-    run: CALLED,
-    runNamed: CALLED,
     forwardBackward: CALLED,
     namedParameters: DATA,
     setNamedParameters: DATA,
     namedGradients: DATA,
     sgd: { is: "method", gives: "SgdOptimizer", at: 0, options: SGD },
-    etdump: DATA,
-    reset: DATA,
-    testSuites: DATA,
-    verify: { ...DATA, at: 0, options: VERIFY },
   },
+  Runtime: {
+    version: PROPERTY,
+    capabilities: DATA,
+    heapBytes: DATA,
+    load: { is: "method", gives: "RuntimeProgram", source: 0, at: 1, options: LOAD },
+    registerBackend: LOCAL,
+    importBackend: { ...DATA, module: 0 },
+  },
+  RuntimeProgram: RUNNING,
   SgdOptimizer: {
     step: DATA,
   },

@@ -1,7 +1,6 @@
 // A program of a manager, loaded on the kernels: for a test of a pass, for instance.
 import { Job } from "../module/job.js";
-import { dtypesOf } from "../program/dtype_table.js";
-import { loadProgram } from "../program/program.js";
+import { LoadedProgram, loadProgram } from "../program/loaded.js";
 import type { Core } from "../module/core.js";
 import type { ExecutorchProgramManager, Inputs, Value } from "../types/index.js";
 
@@ -22,7 +21,7 @@ export function callable(
 ): Callable {
   const job = new Job(core);
   try {
-    const program = loadProgram(job, lowered, {}, dtypesOf(job));
+    const program = loadProgram(job, lowered, {}, LoadedProgram);
     return {
       call(method, inputs) {
         program.reset();

@@ -13,8 +13,8 @@ import {
   withReason,
 } from "../base/errors.js";
 import { camelKeys } from "../base/keys.js";
-import { choose } from "../flavour.js";
-import { instantiate, type AddressOf, type Started } from "../loader.js";
+import { choose, hasRelaxedSimd } from "../flavour.js";
+import { instantiate, type Origin, type Started } from "../loader.js";
 import { Memory } from "../base/memory.js";
 import { Registered } from "./registered.js";
 import { readySource, toRandomAccess, type EngineSource } from "../source/access.js";
@@ -27,6 +27,7 @@ import { Team } from "../threads/team.js";
 import { Undisposed } from "../base/undisposed.js";
 import type {
   CallOptions,
+  Capabilities,
   Diagnostic,
   EngineOptions,
   ErrorCode,
@@ -113,13 +114,14 @@ export class Core {
     { raw, module, memory: shared, flavour, reasons }: Started,
     width: number,
     { onLog, threads = "auto" }: EngineOptions,
+    script: string,
   ) {
     const found = [...reasons];
     const note = (why: string): void => {
       found.push(why);
       onLog?.("note", `${why}; the engine goes on without it`);
     };
-    const team = shared && width > 1 ? new Team(raw, module, shared, width, note) : undefined;
+    const team = shared && width > 1 ? new Team(raw, module, shared, width, note, script) : undefined;
     const memory = new Memory(raw);
     this.instance = { raw, memory, backends: new Backends(raw, memory), team };
     this.flavour = flavour;
@@ -129,6 +131,12 @@ export class Core {
     if (threads === "auto") return;
     team?.begin();
     if (threads > this.threads) onLog?.("note", `there is one thread: ${found.at(-1)}`);
+  }
+
+  capabilities(): Capabilities {
+    const { flavour, threads, reasons } = this;
+    const relaxedSimd = hasRelaxedSimd();
+    return { simd: true, relaxedSimd, threads, binary: flavour, reasons: [...reasons] };
   }
 
   /** The instance; throws once the engine is dead and its memory is gone. */
@@ -149,7 +157,7 @@ export class Core {
     return this.live.backends;
   }
 
-  static async create(options: EngineOptions, of: AddressOf | undefined): Promise<Core> {
+  static async create(options: EngineOptions, origin: Origin): Promise<Core> {
     // The imports are needed before the instance they serve exists.
     let core: Core | undefined;
     const made = (): Core => {
@@ -169,7 +177,8 @@ export class Core {
       panic: (file, line, message) => made().panic(file, line, message),
     };
     const choice = choose(options);
-    core = new Core(await instantiate(options.wasm, choice, of, imports), choice.width, options);
+    const started = await instantiate(options.wasm, choice, origin, imports);
+    core = new Core(started, choice.width, options, origin.build.worker);
     return core;
   }
 

@@ -98,3 +98,16 @@ export class Job {
     return this.enter({}, (_, s) => this.core.addSource(s, ready, what, this.sources));
   }
 }
+
+/** Works in a fresh job, which stays open only if the work succeeds and keeps it. */
+export function inJob<T>(core: Core, body: (job: Job) => T, keep: boolean): T {
+  const job = new Job(core);
+  let done = false;
+  try {
+    const result = body(job);
+    done = true;
+    return result;
+  } finally {
+    if (!done || !keep) job.release();
+  }
+}

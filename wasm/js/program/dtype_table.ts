@@ -9,8 +9,7 @@ export interface DTypeTable {
   name(code: number): DType;
 }
 
-/** Names and codes of dtypes, as the core has them. */
-export function dtypeTable({ dtypes }: Pick<Meta, "dtypes">): DTypeTable {
+function dtypeTable({ dtypes }: Pick<Meta, "dtypes">): DTypeTable {
   return {
     code: (name) => {
       const row = dtypes.find((d) => d.name === name);
@@ -25,7 +24,7 @@ export function dtypeTable({ dtypes }: Pick<Meta, "dtypes">): DTypeTable {
   };
 }
 
-/** The same of a job whose engine is not at hand. */
+/** Names and codes of dtypes, as the core of the job has them. */
 export function dtypesOf(job: Job): DTypeTable {
-  return dtypeTable(JSON.parse(job.textOf((raw, s) => raw.meta(s))) as Meta);
+  return dtypeTable(JSON.parse(job.textOf((raw, s) => raw.tables(s))) as Pick<Meta, "dtypes">);
 }

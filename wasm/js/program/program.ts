@@ -1,89 +1,36 @@
-// Running a .pte: values into the module, values out of it, as copies.
-import { badArgument, isPlain, isText, mustBe, TEXT } from "../base/check.js";
+// A program in an engine: what it does besides running needs tools that a runtime leaves out.
+import { badArgument, isPlain, mustBe } from "../base/check.js";
 import type { Job } from "../module/job.js";
-import { Disposing } from "../base/dispose.js";
-import { disposed, SconceError } from "../base/errors.js";
-import { camelKeys } from "../base/keys.js";
-import { optionsJson } from "../call/options.js";
+import { SconceError } from "../base/errors.js";
 import { checkOptions } from "../call/protocol.js";
-import { checkSuiteOf, notBundled, readSuites, verifyCase, writeSuites } from "./bundle.js";
-import { chooserOf, type Chooser } from "../call/delegate_values.js";
-import { withNames } from "./names.js";
+import { writeSuites } from "./bundle.js";
+import { LoadedProgram } from "./loaded.js";
 import type { DTypeTable } from "./dtype_table.js";
 import { Output } from "../module/output.js";
-import { readValue } from "./read_value.js";
 import { Sgd, trainedMethod, Training } from "./training.js";
-import { methodNamed, orderedInputs, wholeCall, withName, type WholeCall } from "./call.js";
+import { methodNamed, orderedInputs, wholeCall } from "./call.js";
 import { programSummary, showAs } from "../base/shown.js";
-import { isLowered } from "../source/kinds.js";
-import { bytesOf, isTensorLike } from "../tensor/bytes.js";
 import type {
   CallOptions,
-  CaseVerdict,
-  EventDump,
-  ExecutorchProgramManager,
   GivenTestCase,
   GivenTestSuite,
-  Inputs,
-  LoadOptions,
   Program,
   ProgramCall,
-  ProgramReport,
-  RunOptions,
   SgdOptimizer,
   SgdOptions,
-  Source,
   Tensor,
   InputTensor,
-  InputValue,
   TestCase,
-  TestSuite,
   Value,
-  VerifyOptions,
 } from "../types/index.js";
 
-/** sc_event_tracer in sconce.h. */
-const EVENT_TRACER = { false: 0, true: 1, outputs: 2, intermediates: 3 } as const;
-
-function inputError(index: number, accepts: string, value: unknown): SconceError {
-  const { message, hint } = badArgument(`input ${index}`, accepts, value);
-  return new SconceError("input", message, hint);
-}
-
 /** A loaded .pte, on a job of the engine. */
-export class LoadedProgram extends Disposing implements Program {
-  readonly [Symbol.toStringTag] = "Program";
-  private report: ProgramReport | undefined;
-  private selected = "";
-  private isTracing = false;
+export class WholeProgram extends LoadedProgram implements Program {
   private readonly training: Training;
 
-  constructor(
-    private job: Job | undefined,
-    private readonly dtypes: DTypeTable,
-  ) {
-    super();
+  constructor(job: Job | undefined, dtypes: DTypeTable) {
+    super(job, dtypes);
     this.training = new Training(dtypes);
-  }
-
-  private get open(): Job {
-    if (!this.job) throw disposed("Program");
-    return this.job;
-  }
-
-  inspect(): ProgramReport {
-    const { open } = this;
-    return { ...this.reportOf(open), heapBytes: open.core.memory.heapBytes };
-  }
-
-  private reportOf(job: Job): ProgramReport {
-    const report = (): unknown => JSON.parse(job.textOf((raw, s) => raw.run_inspect(s)));
-    this.report ??= withNames(camelKeys(report()) as ProgramReport);
-    return this.report;
-  }
-
-  get methods(): readonly string[] {
-    return this.inspect().methods.map((m) => m.name);
   }
 
   partText(method: string, part: number): string {
@@ -93,82 +40,6 @@ export class LoadedProgram extends Disposing implements Program {
     return open.core.memory.withTexts([method], (name, bytes) =>
       open.textOf((raw, s) => raw.run_part_text(s, name!, bytes!, Math.min(part, 2 ** 32 - 1))),
     );
-  }
-
-  choose(job: Job, method: string, options: CallOptions): void {
-    if (method === this.selected) return;
-    job.core.memory.withTexts([method], (name, bytes) =>
-      job.call(options, (raw, s) => raw.run_select(s, name!, bytes!)),
-    );
-    this.selected = method;
-  }
-
-  run(...call: ProgramCall): Value[] {
-    const { open } = this;
-    const whole = wholeCall("run", call, () => this.reportOf(open).methods);
-    return open.hold(() => this.runOn(open, whole));
-  }
-
-  runNamed(...call: ProgramCall): Record<string, Value> {
-    const { open } = this;
-    const whole = wholeCall("runNamed", call, () => this.reportOf(open).methods);
-    const outputs = open.hold(() => this.runOn(open, whole));
-    const { outputs: infos } = methodNamed(whole.method, this.reportOf(open).methods);
-    return Object.fromEntries(outputs.map((value, i) => [infos[i]!.name, value]));
-  }
-
-  /** Sets what the next runs record. Gives the filter of the delegates' values. */
-  private traceEvents(job: Job, options: RunOptions): Chooser | undefined {
-    const { events = false, bundledInputIndex = -1, delegateValues } = options;
-    const chooser = delegateValues && chooserOf(delegateValues);
-    const what = EVENT_TRACER[`${events}`];
-    if (what === EVENT_TRACER.false && !this.isTracing) return chooser;
-    job.call({}, (raw, s) => raw.run_event_tracer(s, what, bundledInputIndex, chooser ? 1 : 0));
-    this.isTracing = what !== EVENT_TRACER.false;
-    return chooser;
-  }
-
-  etdump(): EventDump {
-    const { open } = this;
-    return open.hold(() => this.dumpOf(open));
-  }
-
-  private dumpOf(job: Job): EventDump {
-    const { memory } = job.core;
-    const { text, files } = memory.with(8, (out) => ({
-      text: job.textOf((raw, s) => raw.run_etdump(s, out)),
-      files: [memory.number(out), memory.number(out + 4)] as const,
-    }));
-    const counts = camelKeys(JSON.parse(text));
-    const whole = (file: number): Uint8Array<ArrayBuffer> => {
-      const bytes = job.enter({}, (raw, s) => raw.output_bytes(s, file));
-      return new Output(() => job, file, bytes).whole();
-    };
-    const [etdump, debugBuffer] = files.map(whole) as [
-      Uint8Array<ArrayBuffer>,
-      Uint8Array<ArrayBuffer>,
-    ];
-    job.enter({}, (raw, s) => raw.run_etdump_free(s));
-    return { etdump, debugBuffer, ...(counts as Omit<EventDump, "etdump" | "debugBuffer">) };
-  }
-
-  private runOn(job: Job, call: WholeCall): Value[] {
-    this.execute(job, call);
-    return this.outputs(
-      job,
-      job.enter({}, (raw, s) => raw.run_output_count(s)),
-    );
-  }
-
-  private outputs(job: Job, count: number): Value[] {
-    return Array.from({ length: count }, (_, index) => this.output(job, index));
-  }
-
-  private execute(job: Job, { method, inputs, options }: WholeCall): void {
-    const keepsValue = this.traceEvents(job, options);
-    this.give(job, method, inputs, options);
-    const isWatched = options.signal !== undefined || options.onProgress !== undefined;
-    job.call({ ...options, keepsValue }, (raw, s) => raw.run_execute(s, isWatched ? 1 : 0));
   }
 
   // --- Training ---
@@ -217,107 +88,7 @@ export class LoadedProgram extends Disposing implements Program {
     return Sgd.of(() => this.job, number, options);
   }
 
-  // --- Records and bundles ---
-
-  /** Selects a method and copies its inputs in. */
-  give(job: Job, method: string, inputs: Inputs, options: CallOptions): void {
-    const info = methodNamed(method, this.reportOf(job).methods);
-    this.choose(job, method, options);
-    const values = orderedInputs(inputs, info);
-    // By index, because a hole in the list is an input too, and a wrong one.
-    for (const [index, { kind, name }] of info.inputs.entries())
-      try {
-        this.setInput(job, index, values[index], kind);
-      } catch (error) {
-        throw values === inputs ? error : withName(error, index, name);
-      }
-  }
-
-  private setInput(job: Job, index: number, value: InputValue | undefined, declared: string): void {
-    if (value === null) job.call({}, (raw, s) => raw.run_set_none(s, index));
-    else if (typeof value === "boolean")
-      job.call({}, (raw, s) => raw.run_set_bool(s, index, value ? 1 : 0));
-    else if (typeof value === "string") {
-      if (!isText(value)) throw inputError(index, TEXT, value);
-      job.core.memory.withTexts([value], (text, bytes) =>
-        job.call({}, (raw, s) => raw.run_set_string(s, index, text!, bytes!)),
-      );
-    } else if (isTensorLike(value)) this.setTensor(job, index, value);
-    else if (typeof value === "bigint" || (declared === "int" && typeof value === "number")) {
-      if (typeof value === "number" && !Number.isSafeInteger(value))
-        throw inputError(index, "a whole number within 2^53, or a bigint", value);
-      const bits = BigInt(value);
-      if (BigInt.asIntN(64, bits) !== bits) throw inputError(index, "an integer of 64 bits", value);
-      job.call({}, (raw, s) =>
-        raw.run_set_int(
-          s,
-          index,
-          Number(bits & 0xffffffffn),
-          Number(BigInt.asIntN(32, bits >> 32n)),
-        ),
-      );
-    } else if (typeof value === "number")
-      job.call({}, (raw, s) => raw.run_set_double(s, index, value));
-    else throw inputError(index, "a tensor, number, bigint, boolean, string or null", value);
-  }
-
-  private setTensor(job: Job, index: number, value: InputTensor): void {
-    const { memory } = job.core;
-    const bytes = bytesOf(value, `input ${index}`);
-    const rank = value.shape.length;
-    memory.with(rank * 8 + bytes.length + 8, (address) => {
-      const data = address + rank * 8;
-      new Float64Array(memory.bytes(address, rank * 8).buffer, address, rank).set(value.shape);
-      memory.bytes(data, bytes.length).set(bytes);
-      job.call({}, (raw, s) =>
-        raw.run_set_tensor(
-          s,
-          index,
-          this.dtypes.code(value.dtype),
-          rank,
-          address,
-          data,
-          bytes.length,
-        ),
-      );
-    });
-  }
-
-  private output(job: Job, index: number): Value {
-    return readValue(job, this.dtypes, (raw, s, out) => raw.run_output(s, index, out));
-  }
-
-  testSuites(): TestSuite[] {
-    const { open } = this;
-    return open.hold(() => readSuites(open, this.dtypes));
-  }
-
-  verify(options: VerifyOptions = {}): CaseVerdict[] {
-    const { open } = this;
-    checkOptions("Program", "verify", options);
-    return open.hold(() => this.verifyOn(open, options));
-  }
-
-  private verifyOn(job: Job, options: VerifyOptions): CaseVerdict[] {
-    const { rtol = 1e-5, atol = 1e-8, method, events = false, delegateValues, ...call } = options;
-    const suites = readSuites(job, this.dtypes);
-    if (suites.length === 0) throw notBundled();
-    if (method !== undefined) checkSuiteOf(suites, method);
-    return suites.flatMap(({ methodName, testCases }, suite) =>
-      testCases.flatMap((_, testCase) => {
-        if (method !== undefined && methodName !== method) return [];
-        const traced = {
-          events,
-          bundledInputIndex: testCase,
-          ...(delegateValues && { delegateValues }),
-        };
-        const keepsValue = this.traceEvents(job, traced);
-        this.selected = "";
-        const outputs = verifyCase(job, suite, testCase, { ...call, keepsValue, rtol, atol });
-        return [{ methodName, testCase, outputs }];
-      }),
-    );
-  }
+  // --- Bundles ---
 
   /** The program with calls of its methods; calls without expected results get what they return. */
   bundle(suites: readonly GivenTestSuite[], options: CallOptions): Uint8Array<ArrayBuffer> {
@@ -358,41 +129,6 @@ export class LoadedProgram extends Disposing implements Program {
       throw new SconceError(error.code, `${where}: ${error.message}`, error.hint);
     }
   }
-
-  reset(): void {
-    this.open.call({}, (raw, s) => raw.run_reset(s));
-  }
-
-  dispose(): void {
-    const { job } = this;
-    this.job = undefined;
-    job?.disown(this);
-  }
 }
 
-showAs(LoadedProgram.prototype, "Program", (program) => programSummary(program.inspect()));
-
-/** The weights that a lowered program keeps in files next to it. */
-const dataOf = (lowered: ExecutorchProgramManager): Uint8Array[] =>
-  lowered.dataFiles.map(({ name }) => lowered.dataFile(name));
-
-/** Opens a .pte with its .ptd files on a job that becomes the program's. */
-export function loadProgram(
-  job: Job,
-  pte: Source,
-  options: LoadOptions,
-  dtypes: DTypeTable,
-  call: "load" | "bundle" = "load",
-): LoadedProgram {
-  const handle = job.addSource(pte, `the program of ${call}()`);
-  const given =
-    options.dataFiles ?? (isLowered(pte) ? dataOf(pte as ExecutorchProgramManager) : []);
-  const data = Array.from(given, (file, i) => job.addSource(file, `dataFiles[${i}] of ${call}()`));
-  const { memory } = job.core;
-  memory.withNumbers(data, (list, count) =>
-    memory.withTexts([optionsJson("load", options)], (text, bytes) =>
-      job.call(options, (raw, s) => raw.run_open(s, handle, list, count, text!, bytes!)),
-    ),
-  );
-  return new LoadedProgram(job, dtypes);
-}
+showAs(WholeProgram.prototype, "Program", (program) => programSummary(program.inspect()));

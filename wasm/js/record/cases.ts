@@ -1,11 +1,11 @@
 // Values that records take from bundled programs: expected outputs of calls, and the inputs of one.
 import { dtypesOf } from "../program/dtype_table.js";
-import { notBundled, readSuites } from "../program/bundle.js";
+import { notBundled, readSuites } from "../program/suites.js";
 import { badArgument } from "../base/check.js";
 import type { Core } from "../module/core.js";
 import { Job } from "../module/job.js";
 import { SconceError } from "../base/errors.js";
-import { loadProgram } from "../program/program.js";
+import { LoadedProgram, loadProgram } from "../program/loaded.js";
 import { isSource } from "../source/kinds.js";
 import type { RecordValue, Source, TestSuite } from "../types/index.js";
 
@@ -18,7 +18,7 @@ class BundledCases {
     const job = new Job(core);
     try {
       const dtypes = dtypesOf(job);
-      loadProgram(job, bundled, {}, dtypes);
+      loadProgram(job, bundled, {}, LoadedProgram);
       const suites = readSuites(job, dtypes);
       if (suites.length === 0) throw notBundled();
       return new BundledCases(suites);

@@ -3,8 +3,6 @@ import { hostModule, isBun, isNode } from "../base/host.js";
 import { hasFileSystem, here, locateAsset, nextToScript } from "../locate.js";
 import type { Host } from "../types/host.js";
 
-const FILE = "worker.js";
-
 type NodeThreads = typeof import("node:worker_threads");
 
 /** The script that runs now, if it is the worker's: its name may be a bundler's. */
@@ -24,15 +22,15 @@ export interface ThreadWorker {
 }
 
 /** The address of the script where this host reads files. */
-function inFiles(): string {
-  const address = hasFileSystem() ? locateAsset(FILE, nextToScript(FILE)) : undefined;
-  if (address === undefined) throw new Error(`${FILE} is not next to this program`);
+function inFiles(file: string): string {
+  const address = hasFileSystem() ? locateAsset(file, nextToScript(file)) : undefined;
+  if (address === undefined) throw new Error(`${file} is not next to this program`);
   return address;
 }
 
-function ofNode(failed: (why: string) => void): ThreadWorker {
+function ofNode(file: string, failed: (why: string) => void): ThreadWorker {
   const { Worker: Thread } = hostModule<NodeThreads>("node:worker_threads")!;
-  const worker = new Thread(new URL(inFiles()));
+  const worker = new Thread(new URL(inFiles(file)));
   worker.on("error", (error) => failed(String(error)));
   // The process may end while threads wait for work.
   worker.unref();
@@ -47,12 +45,12 @@ function ofWeb(address: string, failed: (why: string) => void): ThreadWorker {
 }
 
 /**
- * Starts the script for one thread, and calls `failed` if it breaks later.
+ * Starts this script of the package for one thread, and calls `failed` if it breaks later.
  * @throws Error if this host does not start it.
  */
-export function startScript(failed: (why: string) => void): ThreadWorker {
+export function startScript(file: string, failed: (why: string) => void): ThreadWorker {
   // Threads of Bun do not get the messages of node:worker_threads where scripts for pages listen.
-  if (isBun()) return ofWeb(inFiles(), failed);
-  if (isNode()) return ofNode(failed);
-  return ofWeb(running ?? nextToScript(FILE) ?? FILE, failed);
+  if (isBun()) return ofWeb(inFiles(file), failed);
+  if (isNode()) return ofNode(file, failed);
+  return ofWeb(running ?? nextToScript(file) ?? file, failed);
 }

@@ -23,13 +23,17 @@ export class Team {
   private readonly workers: ThreadWorker[] = [];
   private hasBegun = false;
 
-  /** `width` counts the engine's own thread. `note` hears why a thread is not there. */
+  /**
+   * `width` counts the engine's own thread. `note` hears why a thread is not there. `script` is the
+   * file that threads run.
+   */
   constructor(
     private readonly raw: RawExports,
     private readonly module: WebAssembly.Module,
     private readonly memory: WebAssembly.Memory,
     private readonly width: number,
     private readonly note: (why: string) => void,
+    private readonly script: string,
   ) {
     raw.parallel_set_width(width);
     forgotten?.register(this, this.workers, this.workers);
@@ -57,7 +61,9 @@ export class Team {
 
   private start(thread: number, stack: number): void {
     const { note, module, memory } = this;
-    const worker = startScript((why) => note(`thread ${thread} did not start: ${why}`));
+    const worker = startScript(this.script, (why) =>
+      note(`thread ${thread} did not start: ${why}`),
+    );
     this.workers.push(worker);
     const stackBytes = STACK_BYTES;
     worker.postMessage({

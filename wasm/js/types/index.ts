@@ -27,6 +27,7 @@ export type * from "./logged.js";
 export type * from "./lowering.js";
 export type * from "./managers.js";
 export type * from "./meta.js";
+export type * from "./runtime.js";
 export type * from "./pass.js";
 export type * from "./program.js";
 export type * from "./ready_source.js";

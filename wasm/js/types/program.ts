@@ -1,4 +1,4 @@
-// The type of a loaded program.
+// The types of a loaded program: of a runtime, and of an engine.
 import type { CaseVerdict, TestSuite, VerifyOptions } from "./bundled.js";
 import type { ProgramCall } from "./call.js";
 import type { EventDump } from "./events.js";
@@ -8,16 +8,11 @@ import type { InputTensor, Tensor, Value } from "./tensor.js";
 import type { SgdOptimizer, SgdOptions } from "./training.js";
 
 /** A loaded .pte. Its state (buffers that methods write) lives until `reset` or `dispose`. */
-export interface Program extends Resource {
+export interface RuntimeProgram extends Resource {
   /** The names of the methods, constant methods included. */
   readonly methods: readonly string[];
   /** Signatures, operators, sizes and planned memory of the methods. */
   inspect(): ProgramReport;
-  /**
-   * The work of a backend in one of the `parts` of a method, as text: a line for each weight, input
-   * and node. Lines of nodes begin with their number. Empty if the backend cannot print.
-   */
-  partText(method: string, part: number): string;
   /**
    * Runs a method. Gives copies of its outputs, in order. Fails with the code "input" if inputs are
    * missing, unknown or do not fit, and with "not_found" for an unknown method. `run(inputs)` needs
@@ -37,6 +32,30 @@ export interface Program extends Resource {
    * const { logits } = program.runNamed({ tokens, mask });
    */
   runNamed(...call: ProgramCall): Record<string, Value>;
+  /**
+   * Gives the recorded runs (option `events`) since the last call, as files that the official
+   * Inspector opens. Fails with the code "state" if no run was recorded. Instructions that loading
+   * merged are listed one by one, each with an equal share of the time of all.
+   */
+  etdump(): EventDump;
+  /** Resets the mutable state of every method to its state after loading. */
+  reset(): void;
+  /** The calls in a bundled program. Empty for a plain one. */
+  testSuites(): TestSuite[];
+  /**
+   * Runs the calls in a bundled program, each from the program's first state, and compares. The
+   * last call's state remains. Fails with the code "state" if there are no calls.
+   */
+  verify(options?: VerifyOptions): CaseVerdict[];
+}
+
+/** A loaded .pte in an engine, which can also train it and print what its backends do. */
+export interface Program extends RuntimeProgram {
+  /**
+   * The work of a backend in one of the `parts` of a method, as text: a line for each weight, input
+   * and node. Lines of nodes begin with their number. Empty if the backend cannot print.
+   */
+  partText(method: string, part: number): string;
   /**
    * Runs a method that computes a loss and gradients of parameters, and keeps the gradients. Gives
    * the outputs before the gradients: the loss, and other results of the module. Takes the
@@ -74,19 +93,4 @@ export interface Program extends Resource {
    * const optimizer = program.sgd({ lr: 0.1, momentum: 0.9 });
    */
   sgd(options: SgdOptions): SgdOptimizer;
-  /**
-   * Gives the recorded runs (option `events`) since the last call, as files that the official
-   * Inspector opens. Fails with the code "state" if no run was recorded. Instructions that loading
-   * merged are listed one by one, each with an equal share of the time of all.
-   */
-  etdump(): EventDump;
-  /** Resets the mutable state of every method to its state after loading. */
-  reset(): void;
-  /** The calls in a bundled program. Empty for a plain one. */
-  testSuites(): TestSuite[];
-  /**
-   * Runs the calls in a bundled program, each from the program's first state, and compares. The
-   * last call's state remains. Fails with the code "state" if there are no calls.
-   */
-  verify(options?: VerifyOptions): CaseVerdict[];
 }

@@ -3,12 +3,14 @@
 import type { HostAbortSignal } from "../types/host.js";
 import { showAs } from "../base/shown.js";
 import { checkTable, mustBe, POOL_OPTIONS, USE_OPTIONS } from "../base/check.js";
-import { startClient, type ClientOptions, type Started } from "./client.js";
+import { SCRIPT } from "../engine_script.js";
+import type { ClientOptions } from "./client.js";
+import { startClient, type Started } from "./start.js";
 import { ASYNC_DISPOSE } from "../base/dispose.js";
 import { cancelled, disposed, SconceError } from "../base/errors.js";
 import { prepareHost } from "../base/host.js";
 import { nextToThis } from "../addresses.js";
-import { choose, machineThreads } from "../flavour.js";
+import { ENGINE, choose, machineThreads } from "../flavour.js";
 import { compileModule } from "../loader.js";
 import type { Engine, Remote } from "../types/index.js";
 
@@ -229,7 +231,7 @@ class ClientPool implements Pool {
 
   private async started(): Promise<Started> {
     if (this.isDisposed) throw disposed("Pool");
-    const client = await startClient(this.options);
+    const client = await startClient(this.options, SCRIPT);
     try {
       await this.prepare?.(client.engine as unknown as PooledClient);
       if (this.isDisposed) throw disposed("Pool");
@@ -281,7 +283,10 @@ export async function createPool(options: PoolOptions = {}): Promise<Pool> {
     ...own
   } = options;
   const choice = { threads: 1, ...own };
-  const { module: wasm } = await compileModule(own.wasm, choose(choice), nextToThis);
+  const { module: wasm } = await compileModule(own.wasm, choose(choice), {
+    build: ENGINE,
+    of: nextToThis,
+  });
   const client = { ...choice, wasm };
   const pool = new ClientPool(size, maxQueue, maxHeapBytes, prepare, client);
   await pool.open();

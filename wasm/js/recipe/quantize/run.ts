@@ -7,7 +7,7 @@ import type { OpenedManager } from "../../lower/compile.js";
 import type { Job } from "../../module/job.js";
 import { SconceError, SconcePanic } from "../../base/errors.js";
 import { optionsJson } from "../../call/options.js";
-import { LoadedProgram } from "../../program/program.js";
+import { LoadedProgram } from "../../program/loaded.js";
 import type { MethodQuantization, QuantizationConfig, QuantizationHooks } from "./config.js";
 import { places } from "../../module/place.js";
 import { openedAgain, openedAt, transformSources } from "../source_passes.js";
