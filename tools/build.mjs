@@ -4,6 +4,7 @@
 //   *.js *.d.ts          the library and the command, from wasm/js
 //   web/                 the page, for a checkout: a folder for any static server, with its samples
 //   web/docs/            the documentation, for a checkout: pages that need no server
+//   runtime.br           the sources of a runtime, for `sconce build-runtime`
 //   studio.br, docs.br   both for the package: a compressed file each, for `sconce studio` and `docs`
 import {
   chmodSync,
@@ -100,6 +101,37 @@ async function packPage() {
   return `${names.length} files, ${kilobytes(archive)} as one`;
 }
 
+// The sources of a runtime, without the compiler, as one file for the package.
+const RUNTIME_SOURCES = [
+  /^src\/(base|core|format|observe|ops|compute|kernels|rt|devtools\/(bundled|etdump))\/.*\.(c|h|def|inc)$/,
+  /^src\/backends\/(backends\.def|\w+\/(run\/)?[^/]*\.(c|h|def))$/,
+  /^src\/api\/(job|run|bundle)\/(?!write\.c).*\.(c|h)$/,
+  /^src\/sconce\.h$/,
+  /^wasm\/(exports|exports_run|memory)\.c$|^wasm\/(exports|numbers)\.h$/,
+  /^wasm\/(imports\.def|emscripten\.json|kept_ops\.mjs)$/,
+];
+
+async function packRuntime() {
+  const { packFiles } = await import(inRoot("dist/cli/studio/archive.js"));
+  const below = (folder) =>
+    readdirSync(inRoot(folder), { recursive: true }).map((name) => `${folder}/${name}`);
+  const names = [...below("src"), ...below("wasm")].map((name) => name.replaceAll("\\", "/"));
+  const wanted = names.filter((name) => RUNTIME_SOURCES.some((pattern) => pattern.test(name)));
+  const made = below("build/wasm/gen");
+  const files = new Map([
+    ...wanted.sort().map((name) => [`/${name}`, readFileSync(inRoot(name))]),
+    ...made.sort().map((name) => [name.replace("build/wasm", ""), readFileSync(inRoot(name))]),
+  ]);
+  const archive = packFiles(files);
+  writeFileSync(inRoot("dist/runtime.br"), archive);
+  return `${files.size} files, ${kilobytes(archive)}`;
+}
+
+// After the module, whose build generates some of them, and the library, which packs them.
+export function buildRuntimeSources() {
+  return step("the sources of runtimes", packRuntime);
+}
+
 // After the page, whose build empties its folder.
 export function buildDocs() {
   return step("the documentation", async () => {
@@ -120,6 +152,7 @@ export async function buildPackage() {
   announce(works, existsSync(inRoot("build/wasm/sconce.wasm")) ? 0 : 60);
   const ready = start(works);
   await together(ready("libraries").then(buildWasm), ready("npm").then(buildLibrary));
+  await buildRuntimeSources();
 }
 
 export async function build() {

@@ -25,7 +25,7 @@ function listOf({ name, flags }) {
 }
 
 const before = readFileSync(page, "utf8");
-const after = before.replace(/<!-- flags: (\w+) -->[^]*?<!-- end of flags -->/g, (_, name) => {
+const after = before.replace(/<!-- flags: ([\w-]+) -->[^]*?<!-- end of flags -->/g, (_, name) => {
   const command = COMMANDS.find((one) => one.name === name);
   if (!command) throw new Error(`docs/command-line.md: there is no command ${name}`);
   return listOf(command);

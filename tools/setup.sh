@@ -200,11 +200,12 @@ C
 
 # --- npm packages --------------------------------------------------------------------------------
 
-npm_wanted() { (cd "$REPO" && cksum package.json package-lock.json); }
+# The lock file alone: package.json also holds what has nothing to do with packages.
+npm_wanted() { (cd "$REPO" && cksum package-lock.json); }
 
 due_npm() {
   local stamp=$REPO/node_modules/.sconce-installed
-  [ -e "$stamp" ] && [ "$(cat "$stamp")" = "$(npm_wanted)" ] || echo "8 npm packages"
+  grep -qsxF "$(npm_wanted)" "$stamp" || echo "8 npm packages"
 }
 
 do_npm() {

@@ -118,15 +118,17 @@ export function bindExports(
 
 const read = (name) => readFileSync(join(here, name), "utf8");
 
-// The files of the surface, one after the other: a name may be there once in all of them.
-function readExports() {
+// The files of the surface, one after the other: a name may be there once in all of them. Modules that
+// only run programs have two of them.
+function readExports(isRun) {
   const names = readdirSync(here).filter((name) => /^exports\w*\.c$/.test(name));
-  return names.sort().map(read).join("\n");
+  const wanted = isRun ? ["exports.c", "exports_run.c"] : names.sort();
+  return wanted.map(read).join("\n");
 }
 
-export function readRows() {
+export function readRows({ isRun = false } = {}) {
   return {
-    exports: parseExports(readExports()),
+    exports: parseExports(readExports(isRun)),
     imports: parseRows(read("imports.def"), IMPORT),
     statuses: parseStatuses(read("../src/base/status.def")),
   };

@@ -1,6 +1,7 @@
 // The operators of a build that runs programs: node wasm/kept_ops.mjs OUT.h [OPS.txt]. OUT.h is the
-// header that src/ops/kept.h asks for. OPS.txt has names as files have them, "aten::add.out", a line
-// each. Without it, the build keeps core ATen and what the official runtime has.
+// header that src/ops/kept.h asks for. OPS.txt has names as files have them, "aten::add.out", and
+// "XnnpackBackend" if a file needs that, a line each. Without it, the build keeps core ATen and what
+// the official runtime has.
 import { mkdirSync, readFileSync, writeFileSync, existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -92,15 +93,29 @@ const isCommon = (row) =>
   row.kernel.startsWith("PRIM") ||
   (!isRare(row) && (has(row, "SC_CORE") || !has(row, "SC_UNOFFICIAL")));
 
-/** Kept with a list: what its names mean. */
-function listed(text) {
-  const names = new Set(
-    text
-      .split("\n")
-      .map((line) => line.trim())
-      .filter(Boolean),
-  );
-  return (row) => row.kernel.startsWith("PRIM") || names.has(outName(row));
+/** Operators that XNNPACK's delegates call. */
+function calledByXnnpack() {
+  const text = readFileSync(join(ops, "../backends/xnnpack/run/calls.c"), "utf8");
+  return [...text.matchAll(/\bSC_OP_(\w+)/g)].map(([, id]) => id);
+}
+
+/** The operators that loading makes of several calls, by the one that the calls end with: forms.def. */
+function readForms() {
+  const text = withoutComments(readFileSync(join(ops, "forms.def"), "utf8"));
+  return [...text.matchAll(/^FORM\(/gm)].flatMap(({ 0: head, index }) => {
+    const [id, , known] = argumentsAt(text, index + head.length);
+    const [, root] = /^(?:EARLY|LATE)\((\w+)\)$/.exec(known) ?? [];
+    return root === undefined ? [] : [{ id, root }];
+  });
+}
+
+/** Kept with a list: what its names mean, and what loading may make of them. */
+function listed(rows, text) {
+  const names = new Set(text.split("\n").map((line) => line.trim()).filter(Boolean));
+  const called = new Set(rows.filter((row) => names.has(outName(row))).map(({ id }) => id));
+  if (names.has("XnnpackBackend")) calledByXnnpack().forEach((id) => called.add(id));
+  for (const { id, root } of readForms()) if (called.has(root)) called.add(id);
+  return (row) => row.kernel.startsWith("PRIM") || called.has(row.id);
 }
 
 export function header(rows, kept) {
@@ -113,7 +128,7 @@ export function header(rows, kept) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , out, list] = process.argv;
   const rows = readOps();
-  const kept = keptIds(rows, list ? listed(readFileSync(list, "utf8")) : isCommon);
+  const kept = keptIds(rows, list ? listed(rows, readFileSync(list, "utf8")) : isCommon);
   const text = header(rows, kept);
   mkdirSync(dirname(out), { recursive: true });
   if (!existsSync(out) || readFileSync(out, "utf8") !== text) writeFileSync(out, text);

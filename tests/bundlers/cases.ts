@@ -1,6 +1,14 @@
 // The bundlers that the package is tried with, each with its default settings. docs/bundlers.md lists
 // them, and is held to this table.
-import { answerOf, nodeScript, pageOf, pageScript, workModule } from "./programs.js";
+import {
+  answerOf,
+  nodeScript,
+  pageOf,
+  pageScript,
+  runAnswerOf,
+  runModule,
+  workModule,
+} from "./programs.js";
 
 export interface Case {
   /** As in the table of docs/bundlers.md. */
@@ -76,6 +84,38 @@ export function casesOf(root: string): Case[] {
     page: { folder: "dist" },
     answers: [answerOf("engine")],
     absent: /worker/,
+  };
+
+  const RUN = [runAnswerOf("client"), runAnswerOf("engine")];
+  const runOnly = {
+    "client.js": runModule(root, "client"),
+    "engine.js": runModule(root, "engine"),
+    "main.js": pageScript("./client.js", "./engine.js"),
+    "index.html": pageOf("/main.js"),
+  };
+  const runPage: Case = {
+    tool: "Vite 8",
+    title: "Vite 8, a page that only runs programs",
+    packages: { vite: "8.3.8" },
+    files: runOnly,
+    build: ["npx vite build"],
+    page: { folder: "dist" },
+    answers: RUN,
+    absent: /(^|\/)(sconce|relaxed|threads|worker)-/,
+    quick: true,
+  };
+  const runNode: Case = {
+    tool: "esbuild",
+    title: "esbuild, a script of Node that only runs programs",
+    packages: { esbuild: "0.28.2" },
+    files: { ...runOnly, "main.js": nodeScript("./client.js", "./engine.js") },
+    build: [
+      "npx esbuild main.js --bundle --platform=node --outfile=out/main.cjs",
+      "cp node_modules/sconce/dist/run-worker.js node_modules/sconce/dist/run.wasm out",
+    ],
+    run: "cd / && node $OLDPWD/out/main.cjs",
+    answers: RUN,
+    quick: true,
   };
 
   const esbuild = { esbuild: "0.28.2" };
@@ -297,6 +337,8 @@ import wasm from "sconce/sconce.wasm" with { type: "file" };`,
     esbuildPage,
     esbuildNode,
     engineAlone,
+    runPage,
+    runNode,
     ...vite("7.3.8"),
     ...vite("6.4.6"),
     ...vite("5.4.21"),

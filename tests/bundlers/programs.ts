@@ -46,6 +46,33 @@ export async function work() {
 `;
 }
 
+const RUN = `
+    const program = await sconce.load(bytes);
+    const { methods } = await program.inspect();
+    const ones = ({ shape }) => tensor(new Float32Array(shape.reduce((n, d) => n * d, 1)).fill(1), shape);
+    const [output] = await program.run("forward", methods[0].inputs.map(ones));
+    return \`ok \${name} \${output.shape} \${[...output.data].every(Number.isFinite)}\`;`;
+
+/** The answer of a program that only runs, and works. */
+export const runAnswerOf = (name: "client" | "engine"): string => `ok ${name} 4,8 true`;
+
+/** The same by a runtime or its client, which runs a lowered program. */
+export function runModule(root: string, name: "client" | "engine"): string {
+  const create = name === "client" ? "createRuntimeClient" : "createRuntime";
+  const text = readFileSync(`${root}/tests/data/pte/linear.xnnpack.pte`).toString("base64");
+  return `import { ${create}, tensor } from "sconce/run";
+const bytes = Uint8Array.from(atob(${JSON.stringify(text)}), (c) => c.charCodeAt(0));
+const name = "${name}";
+export async function work() {
+  try {
+    const sconce = await ${create}();${RUN}
+  } catch (error) {
+    return "failed: " + error.code + ": " + error.message + " " + error.hint + " " + error.stack;
+  }
+}
+`;
+}
+
 /** A page's script that shows the answers of these modules, with a semicolon between two. */
 export const pageScript = (...modules: string[]): string => `
 ${modules.map((module, i) => `import { work as work${i} } from "${module}";`).join("\n")}

@@ -3,10 +3,11 @@
 // needs leaked in, and the module would no longer start on hosts that give it only our functions.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { readRows } from "../../wasm/abigen.mjs";
 
 const module = new WebAssembly.Module(readFileSync(process.argv[2]));
-const rows = readRows();
+const rows = readRows({ isRun: /^run(-|\.)/.test(basename(process.argv[2])) });
 
 // Modules with threads import their memory, and one function of Emscripten's that needs no work.
 const isShared = WebAssembly.Module.imports(module).some((row) => row.kind === "memory");

@@ -13,6 +13,8 @@ import {
   type TensorArrays,
   type TensorOf,
 } from "sconce";
+import { createRuntime, createRuntimeClient } from "sconce/run";
+import runWasm from "sconce/run.wasm";
 import wasm from "sconce/sconce.wasm";
 
 /** Compiles where both types are the same. */
@@ -34,6 +36,16 @@ export async function bytesFitTheWeb(): Promise<unknown> {
     new Response(engine.bundle(lowered.buffer, [])),
     URL.createObjectURL(lowered.toBlob()),
   ];
+}
+
+export async function runtimesOnlyRun(): Promise<unknown> {
+  const runtime = await createRuntime({ wasm: runWasm });
+  const client = await createRuntimeClient({ wasm: runWasm });
+  // @ts-expect-error a runtime does not lower
+  runtime.lower;
+  // @ts-expect-error nor train
+  runtime.load("model.pte").sgd;
+  return [runtime.load("model.pte").run("forward"), await client.load("model.pte")];
 }
 
 export function tensorsNarrow(output: Tensor): number | bigint | undefined {

@@ -13,6 +13,7 @@ export const SECTIONS = [
       "docs/edge-functions.md",
       "docs/server.md",
       "docs/threads.md",
+      "docs/run-only.md",
     ],
   },
   {

@@ -1,4 +1,5 @@
 // All commands, in the order of the help.
+import { BUILD_RUNTIME } from "./build/build_runtime.js";
 import { BUNDLE } from "./bundle.js";
 import type { Command } from "./shell/command.js";
 import { completionOf } from "./completion.js";
@@ -17,6 +18,7 @@ export const COMMANDS: readonly Command[] = [
   RUN,
   INSPECT,
   BUNDLE,
+  BUILD_RUNTIME,
   OPERATORS,
   STUDIO,
   DOCS,
