@@ -69,9 +69,21 @@ function outName({ name, out }) {
   return out.includes(":") ? out : `${name.split(".")[0]}.${out}`;
 }
 
+/** Operators that loading makes of expansions, and that no file calls: they have a kernel of their own. */
+function madeAtLoad(rows) {
+  const folder = join(ops, "../rt/rewrite/recognise");
+  const names = readdirSync(folder).filter((name) => name.endsWith(".c"));
+  const texts = names.map((name) => readFileSync(join(folder, name), "utf8"));
+  const made = new Set(
+    texts.flatMap((text) => [...text.matchAll(/\.op = SC_OP_(\w+)/g)].map(([, id]) => id)),
+  );
+  return rows.filter((row) => made.has(row.id) && !row.has).map(({ id }) => id);
+}
+
 /** The ids of the rows to keep, out of those that can run. */
 export function keptIds(rows, wanted) {
   const kept = new Set(rows.filter((row) => row.has && wanted(row)).map(({ id }) => id));
+  for (const id of madeAtLoad(rows)) kept.add(id);
   const byName = new Map(rows.map((row) => [row.name, row]));
   for (const row of rows.filter(({ id }) => kept.has(id))) {
     // The twin that it copies, whose shape rule says where the elements are; the operator whose
@@ -111,7 +123,12 @@ function readForms() {
 
 /** Kept with a list: what its names mean, and what loading may make of them. */
 function listed(rows, text) {
-  const names = new Set(text.split("\n").map((line) => line.trim()).filter(Boolean));
+  const names = new Set(
+    text
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean),
+  );
   const called = new Set(rows.filter((row) => names.has(outName(row))).map(({ id }) => id));
   if (names.has("XnnpackBackend")) calledByXnnpack().forEach((id) => called.add(id));
   for (const { id, root } of readForms()) if (called.has(root)) called.add(id);

@@ -1,6 +1,6 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
-import { importBackend, registerBackend } from "./backend/register.js";
+import { importBackend, registerBackend } from "./module/register_backend.js";
 import { checkTable, ENGINE_OPTIONS } from "./base/check.js";
 import { checkSuites } from "./program/bundle.js";
 import { open } from "./lower/compile.js";

@@ -53,7 +53,7 @@ async function ofAddress(address: string): Promise<WebAssembly.Module> {
 /** Gives the address of a flavour of this package; undefined where the script has none. */
 export type AddressOf = (flavour: ModuleFlavour) => string | undefined;
 
-/** Where to get a module from: a build, and the addresses of its files unless the caller has the module. */
+/** The origin of a module: a build, and the addresses of its files unless the caller has the module. */
 export interface Origin {
   readonly build: Build;
   readonly of: AddressOf | undefined;
@@ -155,7 +155,9 @@ function notGiven({ create, files }: Build): SconceError {
 function notLoaded(error: unknown, { files }: Build): SconceError {
   if (error instanceof SconceError) return error;
   const message = messageOf(error);
-  const hint = /unsafe-eval|content security policy/i.test(message) ? POLICY_HINT : hintOf(files.simd);
+  const hint = /unsafe-eval|content security policy/i.test(message)
+    ? POLICY_HINT
+    : hintOf(files.simd);
   return withCause(
     new SconceError("io", `the engine could not be loaded: ${message}`, hint),
     error,

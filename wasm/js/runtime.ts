@@ -1,6 +1,6 @@
 // A runtime: loads and runs programs, synchronously and on this thread. Its module has neither the
 // compiler nor the tools.
-import { importBackend, registerBackend } from "./backend/register.js";
+import { importBackend, registerBackend } from "./module/register_backend.js";
 import { checkTable, ENGINE_OPTIONS } from "./base/check.js";
 import { Disposing } from "./base/dispose.js";
 import { prepareHost } from "./base/host.js";

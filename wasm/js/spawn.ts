@@ -91,11 +91,7 @@ function webWorker({ build, start }: Script): Made {
     return [start(), address];
   } catch (error) {
     const isOrigin = error instanceof Error && error.name === "SecurityError";
-    throw notStarted(
-      address,
-      messageOf(error),
-      isOrigin ? originHintOf(build) : workerHint(build),
-    );
+    throw notStarted(address, messageOf(error), isOrigin ? originHintOf(build) : workerHint(build));
   }
 }
 
@@ -103,11 +99,7 @@ function threadWorker({ Worker: Thread }: Threads, build: Build): Made {
   const expected = nextToScript(build.worker);
   const address = locateAsset(build.worker, expected);
   if (address !== undefined) return [new Thread(new URL(address)), address];
-  throw notStarted(
-    expected ?? build.worker,
-    "it is not next to this program",
-    placeHintOf(build),
-  );
+  throw notStarted(expected ?? build.worker, "it is not next to this program", placeHintOf(build));
 }
 
 function noWorkers({ client, create }: Build): SconceError {

@@ -31,7 +31,10 @@ static sc_status read_identifier(sc_ctx *ctx, const uint8_t *bytes) {
         return sc_fail(ctx, SC_ERR_VERSION, "Lower the model again with a current release.",
                        "this .pte has format %.4s; only " SC_PTE_IDENTIFIER " is supported",
                        (const char *)bytes + 4);
-    return sc_fail(ctx, SC_ERR_FORMAT, "Check that this is a .pte file.",
+    const bool is_zip = sc_file_kind_of(bytes) == SC_FILE_ZIP;
+    return sc_fail(ctx, SC_ERR_FORMAT,
+                   is_zip ? "If this is a .pt2, lower it first: lower() of createEngine()."
+                          : "Check that this is a .pte file.",
                    "this is not an ExecuTorch program: its identifier is missing");
 }
 

@@ -121,7 +121,8 @@ export class Core {
       found.push(why);
       onLog?.("note", `${why}; the engine goes on without it`);
     };
-    const team = shared && width > 1 ? new Team(raw, module, shared, width, note, script) : undefined;
+    const team =
+      shared && width > 1 ? new Team(raw, module, shared, width, note, script) : undefined;
     const memory = new Memory(raw);
     this.instance = { raw, memory, backends: new Backends(raw, memory), team };
     this.flavour = flavour;

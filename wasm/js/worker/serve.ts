@@ -1,4 +1,4 @@
-// What the scripts of workers do. Their first message makes them an engine or a runtime behind the call
+// The work of the scripts of workers. Their first message makes them an engine or a runtime behind the call
 // protocol, and everything after that is calls; or it makes them a thread.
 import { SconceError, toPlainError } from "../base/errors.js";
 import { importBuiltin } from "../base/host.js";
@@ -8,7 +8,7 @@ import { isThreadScript } from "../threads/script.js";
 import { isThreadStart, serveAsThread, type ThreadStart } from "../threads/serve.js";
 import type { EngineOptions } from "../types/index.js";
 
-/** What a script serves: an object of this kind, which `create` makes. */
+/** The object that a script serves, of this kind, and what makes it. */
 export interface Root {
   readonly kind: "Engine" | "Runtime";
   create(options: EngineOptions): Promise<object>;
@@ -63,7 +63,11 @@ function beThread(message: ThreadStart): void {
 }
 
 /** Answers the messages that `listen` brings. */
-function serve(root: Root, port: Port, listen: (receive: (message: Message) => void) => void): void {
+function serve(
+  root: Root,
+  port: Port,
+  listen: (receive: (message: Message) => void) => void,
+): void {
   let starting: Promise<Server | undefined> | undefined;
   const receive = async (message: Message): Promise<void> => {
     if (typeof message !== "object" || message === null) return;

@@ -77,8 +77,7 @@ async function connect(
 function isReply(message: unknown, { kind }: Build): message is Reply {
   if (!isObject(message)) return false;
   const { type, id, description, error } = message;
-  if (type === "object")
-    return id === 0 && isObject(description) && description["kind"] === kind;
+  if (type === "object") return id === 0 && isObject(description) && description["kind"] === kind;
   return type === "error" ? id === 0 && isObject(error) : type === "starting" || type === "log";
 }
 
@@ -95,10 +94,7 @@ function sendable(
 }
 
 /** The first message. */
-function startWith(
-  { wasm, threads, simd, deterministic }: EngineOptions,
-  build: Build,
-): Start {
+function startWith({ wasm, threads, simd, deterministic }: EngineOptions, build: Build): Start {
   const options = {
     ...(wasm === undefined ? {} : { wasm: sendable(wasm, build) }),
     ...(threads === undefined ? {} : { threads }),

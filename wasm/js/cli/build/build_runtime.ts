@@ -24,7 +24,12 @@ const FLAGS = {
     value: "FILE.pte",
     text: "a program that the runtime must run, with all of its methods",
   },
-  output: { type: "string", short: "o", value: "FILE", text: "the module; - is the standard output" },
+  output: {
+    type: "string",
+    short: "o",
+    value: "FILE",
+    text: "the module; - is the standard output",
+  },
   flavour: {
     type: "string",
     value: "NAME",
@@ -36,7 +41,7 @@ const FLAGS = {
 
 const XNNPACK = "XnnpackBackend";
 
-/** What programs need of a runtime. */
+/** The needs of programs. */
 interface Needs {
   readonly operators: string[];
   readonly backends: string[];
@@ -92,18 +97,12 @@ async function built(
   }
 }
 
-function flavourOf(name = "simd"): ModuleFlavour {
-  const found = FLAVOURS.find((flavour) => flavour === name);
-  if (found) return found;
-  throw new UsageError(`there is no flavour '${name}'`, `The flavours are ${FLAVOURS.join(", ")}.`);
-}
-
 async function buildRuntime(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<number> {
   const { for: paths = [], output, emcc = "emcc" } = values;
   if (files.length > 0) throw new UsageError(`name programs by --for: --for ${files[0]}`);
   if (paths.length === 0) throw new UsageError("name the programs to run: --for model.pte");
   if (!output) throw new UsageError("name the file to write: -o runtime.wasm");
-  const flavour = flavourOf(values.flavour);
+  const flavour = FLAVOURS.find((name) => name === values.flavour) ?? "simd";
   claimInputs(paths);
   claimOutputs([output], true);
   keepInputs(paths, output);

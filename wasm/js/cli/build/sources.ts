@@ -16,7 +16,7 @@ interface Flags {
   readonly linkThreads: string[];
 }
 
-/** What a runtime is built for. */
+/** The purpose of a runtime. */
 export interface Wanted {
   readonly flavour: ModuleFlavour;
   readonly version: string;
@@ -37,10 +37,9 @@ export function unpackSources(folder: string): Files {
   return files;
 }
 
-const textOf = (files: Files, path: string): string =>
-  new TextDecoder().decode(files.get(path)!);
+const textOf = (files: Files, path: string): string => new TextDecoder().decode(files.get(path)!);
 
-/** What a source says of its own optimization, "// In wasm: -O3". */
+/** The optimization that a source asks for, "// In wasm: -O3". */
 function levelOf(files: Files, path: string): string | undefined {
   return /^\/\/ In wasm: (-O[s23])$/m.exec(textOf(files, path).slice(0, 2000))?.[1];
 }

@@ -1,7 +1,7 @@
 // Registers backends that callers write, with an engine or a runtime.
 import { SconceError } from "../base/errors.js";
-import type { Core } from "../module/core.js";
-import { inJob } from "../module/job.js";
+import type { Core } from "./core.js";
+import { inJob } from "./job.js";
 import { imported } from "../source/imported.js";
 import type { Backend, ModuleUrl } from "../types/index.js";
 
