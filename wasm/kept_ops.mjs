@@ -8,6 +8,13 @@ import { fileURLToPath } from "node:url";
 
 const ops = join(dirname(fileURLToPath(import.meta.url)), "../src/ops");
 
+const expanded = ([id, schema]) => ({
+  id,
+  schema: `aten::${schema}`,
+  kernel: "NO_KERNEL",
+  traits: "",
+});
+
 // The columns of each kind of row that can have a kernel (ops.def): what the kernel stands in, and the
 // traits. Expanded operators have none.
 const KINDS = {
@@ -26,9 +33,9 @@ const KINDS = {
     traits,
   }),
   SYM: ([id, schema, out, , kernel]) => ({ id, schema: `sym::${schema}`, out, kernel, traits: "" }),
-  ALIAS: ([id]) => ({ id, kernel: "NO_KERNEL", traits: "" }),
-  COMPOSITE: ([id]) => ({ id, kernel: "NO_KERNEL", traits: "" }),
-  EXPANDED: ([id]) => ({ id, kernel: "NO_KERNEL", traits: "" }),
+  ALIAS: expanded,
+  COMPOSITE: expanded,
+  EXPANDED: expanded,
 };
 
 // The arguments from behind an opening parenthesis to the one that closes it. Strings side by side
