@@ -9,6 +9,8 @@ import type { Call } from "./emcc.js";
 /** The flags of wasm/emscripten.json. */
 interface Flags {
   readonly compile: string[];
+  /** For sources without an optimization of their own. */
+  readonly unmarked: string[];
   readonly relaxed: string[];
   readonly threads: string[];
   readonly link: string[];
@@ -74,7 +76,7 @@ export function buildCalls(
   const all = [...groups.values()];
   const compile = all.map(({ cwd, level, names }) => ({
     cwd,
-    args: ["-c", ...common, ...(level === undefined ? [] : [level]), ...names],
+    args: ["-c", ...common, ...(level === undefined ? flags.unmarked : [level]), ...names],
   }));
   const objects = all.flatMap(({ cwd, names }) =>
     names.map((name) => join(cwd, name.replace(/c$/, "o"))),
