@@ -50,8 +50,8 @@ sc_str sc_job_kept_text(const sc_job *job);
 
 // --- Compiling -----------------------------------------------------------------------------------
 
-// Names the kind of a file: "pt2", "pte", "ptd", "bpte", "etdump", "etrecord" or "unknown".
-// "unknown" comes with a note of the reason. "bpte" is a version that this build reads.
+// Names the kind of a file: "pt2", "pte", "ptd", "bpte", "packed", "etdump", "etrecord" or
+// "unknown". "unknown" comes with a note of the reason. "bpte" is a version that this build reads.
 sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind);
 
 // For a .pt2 with compressed entries, which fails to open with SC_ERR_COMPRESSED.
@@ -390,7 +390,8 @@ sc_status sc_record_nodes(sc_job *job, uint32_t record, sc_str stage, sc_str met
 
 // --- Running -------------------------------------------------------------------------------------
 
-// Opens a .pte, or the one inside a .bpte, with the .ptd files that it needs.
+// Opens a .pte, or the one inside a .bpte, with the .ptd files that it needs; or a packed program,
+// which has them in itself. SC_ERR_VERSION if another version or flavour packed it.
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json);
 // Describes the methods as JSON: inputs, outputs, planned memory, instructions, counts of
@@ -400,6 +401,9 @@ sc_status sc_run_inspect(sc_job *job, sc_str *json);
 // Prints the backend's own form of part `part` of a method, with a line for each weight, input and
 // node. The text is empty if the backend cannot print. SC_ERR_NOT_FOUND if there is no such part.
 sc_status sc_run_part_text(sc_job *job, sc_str method, uint32_t part, sc_str *text);
+// Loads every method, and appends the program as a packed file to the outputs: weights are in the
+// order of this build's kernels, so that opening it packs none. The file borrows from the program.
+sc_status sc_run_save_packed(sc_job *job, uint32_t *output);
 // Loads a method, if it is not loaded yet, and selects it for the calls below.
 sc_status sc_run_select(sc_job *job, sc_str method);
 

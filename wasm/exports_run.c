@@ -13,6 +13,12 @@ int32_t wasm_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     return (int32_t)sc_run_open(job, pte, ptds, ptd_count, text_of(options, options_bytes));
 }
 
+// Appends an output: the program as a packed file.
+EXPORT(run_save_packed) int32_t wasm_run_save_packed(sc_job *job, uint32_t *output) {
+    check(job);
+    return (int32_t)sc_run_save_packed(job, output);
+}
+
 EXPORT(run_inspect) int32_t wasm_run_inspect(sc_job *job) {
     check(job);
     sc_str json = {0};

@@ -23,6 +23,7 @@ static void set_limits(sc_limits *limits) {
         .planned_bytes_max = (UINT64_C(1) << 32) - (64 << 10),
         .instruction_max = 10 * 1000 * 1000,
         .constant_bytes_max = 256 << 20,
+        .deferred_bytes_min = 8 << 10,
         .gathered_bytes_max = 16 << 20,
     };
 }

@@ -53,6 +53,8 @@ typedef struct sc_limits {
     uint64_t planned_bytes_max;      // 4 GB - 64 KB
     uint64_t instruction_max;        // 10 M per run
     uint64_t constant_bytes_max;  // 256 MB: bytes of constants that lowering may compute in memory
+    uint64_t
+        deferred_bytes_min;  // 8 KB: smaller weights are read at once, and packed files keep them
     uint64_t gathered_bytes_max;  // 16 MB: bytes of a permuted weight in memory while it is read
 } sc_limits;
 

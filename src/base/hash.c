@@ -31,6 +31,22 @@ uint64_t sc_hash64(const void *data, size_t bytes) {
     return h ^ (h >> 47);
 }
 
+uint64_t sc_hash64_wide(const void *data, size_t bytes) {
+    const uint64_t m = UINT64_C(0xc6a4a7935bd1e995);
+    const uint8_t *at = data;
+    uint64_t h[4] = {1, 2, 3, 4};
+    for (size_t left = bytes / 32; left > 0; left--, at += 32) {
+        uint64_t k[4];
+        memcpy(k, at, sizeof k);
+        for (int i = 0; i < 4; i++) {
+            h[i] = (h[i] ^ k[i]) * m;
+            h[i] ^= h[i] >> 47;
+        }
+    }
+    const uint64_t sum = sc_hash64_mix(sc_hash64_mix(h[0], h[1]), sc_hash64_mix(h[2], h[3]));
+    return sc_hash64_mix(sum, sc_hash64(at, bytes % 32) ^ bytes);
+}
+
 #define CRC_POLYNOMIAL 0xedb88320u
 
 // Table t holds the CRC of a byte followed by t zero bytes ("slicing by 8", Kounavis and Berry).

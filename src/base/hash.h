@@ -6,6 +6,8 @@
 #include "base/base.h"
 
 uint64_t sc_hash64(const void *data, size_t bytes);
+// The same kind of hash for large blocks: four of them side by side, of every fourth number.
+uint64_t sc_hash64_wide(const void *data, size_t bytes);
 uint64_t sc_hash64_mix(uint64_t a, uint64_t b);
 
 // IEEE CRC-32. Start with 0; pass the result on for the next bytes.

@@ -57,11 +57,14 @@ typedef struct sc_evalue {
 // A constant operand in the order that suits a kernel. It is made once, when a method is loaded,
 // and passed to every run of the call.
 typedef struct sc_packing {
-    uint32_t arg;     // the operand
-    uint32_t bias;    // another operand that is packed into it; `arg` again if there is none
-    const void *how;  // the kernel's own tag: equal for operands that are packed in the same way
+    uint32_t arg;      // the operand
+    uint32_t bias;     // another operand that is packed into it; `arg` again if there is none
+    const void *how;   // the kernel's own tag: equal for operands that are packed in the same way
+    const char *name;  // of that way, the same in every run of a build
     uint64_t bytes;
-    void *data;  // 64-byte aligned
+    void *data;        // 64-byte aligned
+    bool always_fits;  // the call runs on it whatever sizes its other operands have
+    bool is_only;      // the operand and the bias themselves are not in memory
 } sc_packing;
 
 typedef struct sc_kernel_call {
@@ -97,8 +100,8 @@ typedef struct sc_kernel {
     int param;  // distinguishes kernels that share `run`, which reads call->kernel->param
     sc_kernel_scratch_fn scratch;  // NULL: absent
     // Would the call run faster if this operand, constant in every run, were packed? Sets all but
-    // `data`. The operand must be a constant; the answer may depend only on its sizes and on
-    // numbers.
+    // `data` and `is_only`. The operand must be a constant; the answer may depend only on its sizes
+    // and on numbers.
     bool (*packs)(const sc_kernel_call *call, sc_packing *packing);
     void (*pack)(const sc_kernel_call *call, const sc_packing *packing);  // writes every byte of it
     sc_kernel_layout layout;  // always SC_LAYOUT_ONE for element-wise kernels

@@ -130,6 +130,13 @@ static uint64_t product_scratch(const sc_kernel_call *call) {
     return copies_bytes(&o) + (variant ? sc_variant_scratch_bytes(variant, &mm.record) : 0);
 }
 
+// Strides depend on sizes only where dimensions are permuted.
+static bool is_row_major(const sc_tensor *t) {
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (t->dim_order[d] != d) return false;
+    return true;
+}
+
 static bool product_packs(const sc_kernel_call *call, sc_packing *packing) {
     sc_matmul mm;
     const operands o = operands_of(call);
@@ -137,7 +144,9 @@ static bool product_packs(const sc_kernel_call *call, sc_packing *packing) {
         return false;
     // An addend whose data does not exist yet must not be treated as absent.
     const bool adds = o.self && mm.beta != 0;
-    return sc_product_packs(&mm.record, o.b_arg, adds ? 0 : o.b_arg, packing);
+    if (!sc_product_packs(&mm.record, o.b_arg, adds ? 0 : o.b_arg, packing)) return false;
+    packing->always_fits = o.a->rank == 2 && is_row_major(o.a) && is_row_major(o.out);
+    return true;
 }
 
 static void pack_product(const sc_kernel_call *call, const sc_packing *packing) {

@@ -15,7 +15,9 @@ sc_record sc_product_record(const sc_kernel_call *call, sc_record_kind kind, uin
 
 const sc_variant *sc_product_variant(const sc_kernel_call *call, const sc_record *record,
                                      uint64_t scratch_bytes) {
-    return sc_variant_pick(record, call->packed ? call->packed->how : NULL, scratch_bytes);
+    const sc_packing *packed = call->packed;
+    const sc_variant *variant = sc_variant_pick(record, packed ? packed->how : NULL, scratch_bytes);
+    return packed && packed->is_only && variant != packed->how ? NULL : variant;
 }
 
 void sc_product_run(const sc_kernel_call *call, const sc_variant *variant, const sc_record *record,
@@ -27,8 +29,11 @@ void sc_product_run(const sc_kernel_call *call, const sc_variant *variant, const
 bool sc_product_packs(const sc_record *record, uint32_t arg, uint32_t bias, sc_packing *packing) {
     const sc_variant *variant = sc_variant_best(record);
     if (!variant || !variant->algorithm->pack) return false;
-    *packing = (sc_packing){
-        .arg = arg, .bias = bias, .how = variant, .bytes = sc_variant_pack_bytes(variant, record)};
+    *packing = (sc_packing){.arg = arg,
+                            .bias = bias,
+                            .how = variant,
+                            .name = variant->name,
+                            .bytes = sc_variant_pack_bytes(variant, record)};
     return true;
 }
 

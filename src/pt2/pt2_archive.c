@@ -22,6 +22,7 @@ static sc_status check_magic(sc_ctx *ctx, sc_source *source) {
     case SC_FILE_PYTORCH:
         return sc_fail(ctx, SC_ERR_VERSION, hint, "this is a PyTorch file in the format of 2018");
     case SC_FILE_BPTE: what = "this is a bundled ExecuTorch program, not a .pt2 archive"; break;
+    case SC_FILE_PACKED: what = "this is a packed program, not a .pt2 archive"; break;
     case SC_FILE_PTD: what = "this is the data file of an ExecuTorch program"; break;
     case SC_FILE_TFLITE: what = "this is a TensorFlow Lite model"; break;
     case SC_FILE_PICKLE: what = "this is a Python pickle, not a .pt2 archive"; break;

@@ -9,6 +9,7 @@
 #define SC_RT_BACKEND_H
 
 #include "kernels/kernel.h"
+#include "rt/saved.h"
 
 typedef struct sc_rt_backend sc_rt_backend;
 
@@ -28,6 +29,9 @@ typedef struct sc_rt_named {
     // All keys: the name of number `index`, and its size.
     uint32_t count;
     sc_str (*key)(void *user, uint32_t index, uint64_t *bytes);
+    // Says that packings have all that the caller takes of the data, so that a packed file need not
+    // have it: it was found `times` times, only to be packed. May be NULL.
+    void (*replace)(void *user, sc_str key, uint32_t times);
 } sc_rt_named;
 
 // The arguments for starting a delegate. Operands have their kinds, dtypes, ranks and largest
@@ -47,6 +51,8 @@ typedef struct sc_rt_start {
     // inputs end, and the call makes all arguments behind them.
     uint32_t known_count;
     void **shared;  // NULL at first; one for all delegates of a program that name this backend
+    const sc_rt_packed_file *packed;  // has weights of this delegate, or is NULL
+    sc_rt_saved_key key;              // of the delegate, for its call 0
 } sc_rt_start;
 
 // A listener that wants reports of what delegates do.
@@ -59,6 +65,14 @@ typedef struct sc_rt_delegate_call {
 } sc_rt_delegate_call;
 
 typedef SC_VEC(sc_str) sc_rt_keys;
+
+// Packed weights of a delegate that packed files keep: the number of the call, in ascending order.
+typedef struct sc_rt_packing {
+    uint32_t call;
+    const char *variant;
+    const void *data;
+    uint64_t bytes;
+} sc_rt_packing;
 
 struct sc_rt_backend {
     const char *id;  // in files; NULL where no table finds it by its id
@@ -78,6 +92,9 @@ struct sc_rt_backend {
     // times. NULL if only `init` can know.
     sc_status (*keys)(sc_ctx *ctx, sc_arena *arena, const uint8_t *processed, uint64_t size,
                       sc_rt_keys *out);
+    // Gives the weights that packed files keep, and `init` then reads from them: the first one with
+    // at least this number. False at the end. NULL: it packs none.
+    bool (*packing)(const void *state, uint32_t call, sc_rt_packing *out);
     void *user;
 };
 

@@ -35,8 +35,10 @@ typedef struct sc_rt_instruction {
         uint32_t target;  // JUMP_FALSE: the index of the destination in this array
     };
     sc_kernel_call call;  // KERNEL, PRIM; a DELEGATE has no operator here
-    uint32_t from, to;    // MOVE, COPY; JUMP_FALSE and FREE use `from`
-    uint32_t inputs;      // DELEGATE: how many leading arguments it takes
+    const struct sc_rt_deferred
+        *packed_from;   // the weight of call.packed, if it was left in the file
+    uint32_t from, to;  // MOVE, COPY; JUMP_FALSE and FREE use `from`
+    uint32_t inputs;    // DELEGATE: how many leading arguments it takes
     sc_rt_delegate *delegate;
     // The instructions that are reported when this one runs; 0 when another one stands for it.
     // `shown` is the one whose results this one leaves in their place; NULL: it leaves no results.

@@ -18,6 +18,7 @@ typedef struct sc_rt_datum {
     uint32_t file;         // the number of the data file that contains it
     const uint8_t *bytes;  // NULL until a method needs them
     bool is_wanted;        // needed by the method that is being loaded
+    bool is_blocked;       // in that method, something other than packing reads it
 } sc_rt_datum;
 
 // The tensors of all data files.
@@ -34,6 +35,8 @@ typedef struct sc_rt_blob {
     const uint8_t *bytes;  // while a delegate uses them
     uint8_t *owned;        // NULL if the source is in memory
     uint32_t users;
+    uint64_t found, replaced;  // times that it was found, and found only to be packed
+    bool is_packed;            // a delegate has all that it takes of it in packings
 } sc_rt_blob;
 
 #endif

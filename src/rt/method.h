@@ -10,8 +10,9 @@
 typedef struct sc_rt_place {
     uint32_t memory_id;  // tensors; 0: not planned
     uint64_t offset, bytes;
-    uint32_t buffer_index;  // initial bytes; 0: it has no buffer
-    sc_rt_datum *datum;     // initial bytes from a data file
+    uint32_t buffer_index;     // initial bytes; 0: it has no buffer
+    sc_rt_datum *datum;        // initial bytes from a data file
+    sc_rt_deferred *deferred;  // a constant that is read when it is packed
     bool is_constant;
     bool is_input;
     bool is_written;  // written by an instruction
@@ -36,6 +37,7 @@ typedef struct sc_rt_folded {
 typedef struct sc_rt_packed {
     struct sc_rt_packed *next;
     const void *constant;
+    uint64_t place;  // in the packed file that it was read from; 0: it was packed here
     sc_packing packing;
 } sc_rt_packed;
 

@@ -34,6 +34,9 @@ typedef struct sc_rt_block {
     bool is_gone;
 } sc_rt_block;
 
+// A constant that is left in the file until it is packed (deferred.h).
+typedef struct sc_rt_deferred sc_rt_deferred;
+
 struct sc_rt_program {
     sc_ctx *ctx;
     sc_arena arena;
@@ -46,10 +49,14 @@ struct sc_rt_program {
     sc_fb_vec plans, segments;
     sc_extent constant_extent, mutable_extent;
     sc_fb_vec constant_offsets, mutable_offsets;
-    bool constants_inline;                // old files keep them in the FlatBuffer
-    const uint8_t *constant_view;         // their segment, if it is in memory already
-    sc_rt_constant *constants;            // by index, if it is not
-    SC_VEC(sc_rt_block) constant_blocks;  // all bytes that were read, of data files too
+    bool constants_inline;                 // old files keep them in the FlatBuffer
+    const uint8_t *constant_view;          // their segment, if it is in memory already
+    sc_rt_constant *constants;             // by index, if it is not
+    SC_VEC(sc_rt_block) constant_blocks;   // all bytes that were read, of data files too
+    sc_rt_deferred *deferred;              // all of them
+    sc_imap deferred_by_mark;              // where tensors point
+    sc_imap deferred_by_place;             // in the file
+    uint64_t weights_done, weights_total;  // bytes read for the method that is being loaded
     sc_rt_data_map data_map;
     sc_map named;  // to sc_rt_blob, by key: of the program and of the data files
     SC_VEC(sc_rt_shared *) shared;

@@ -9,7 +9,7 @@
 #ifndef SC_RT_H
 #define SC_RT_H
 
-#include "base/source.h"
+#include "base/cord.h"
 #include "rt/backend.h"
 
 typedef struct sc_rt_program sc_rt_program;
@@ -25,11 +25,12 @@ typedef enum sc_rt_when {
 typedef struct sc_rt_options {
     sc_source *const *data_files;  // .ptd, in any order
     uint32_t data_file_count;
-    bool optimize;                   // rewrite instructions at load; results stay within rounding
-    sc_rt_when channels_last;        // as a part of that: put the channels of images last
-    uint64_t seed;                   // seed of random kernels: they start with it after load and
-                                     // reset
-    const sc_rt_backends *backends;  // backends that delegates may name; NULL: no backends
+    bool optimize;                    // rewrite instructions at load; results stay within rounding
+    sc_rt_when channels_last;         // as a part of that: put the channels of images last
+    uint64_t seed;                    // seed of random kernels: they start with it after load and
+                                      // reset
+    const sc_rt_backends *backends;   // backends that delegates may name; NULL: no backends
+    const sc_rt_packed_file *packed;  // the packed file that the program is in, or NULL
 } sc_rt_options;
 
 void sc_rt_options_default(sc_rt_options *options);
@@ -39,6 +40,28 @@ void sc_rt_options_default(sc_rt_options *options);
 sc_status sc_rt_program_open(sc_ctx *ctx, sc_source *source, const sc_rt_options *options,
                              sc_rt_program **out);
 void sc_rt_program_close(sc_rt_program *program);
+
+// --- Packed files --------------------------------------------------------------------------------
+
+// A packed file is a program with its data files as this build has loaded them: weights are in the
+// order of its kernels, and bytes that they replace are left out. Only the same version and flavour
+// reads it.
+struct sc_rt_packed_file {
+    sc_source *source;
+    sc_source **files;  // the .pte, then its data files, without the bytes that were left out
+    uint32_t file_count;
+    sc_rt_when channels_last;  // the option that it was saved with
+    sc_rt_saved *saved;        // by key
+    uint32_t saved_count;
+};
+
+// Opens a packed file: checks its directory, build and sizes. `*out` is NULL for any other kind of
+// file. Everything is made on `arena`.
+sc_status sc_rt_packed_file_open(sc_ctx *ctx, sc_arena *arena, sc_source *source,
+                                 sc_rt_packed_file **out);
+// Loads every method, and appends the program as a packed file to an empty cord. The cord borrows
+// from the program, which must stay open.
+sc_status sc_rt_program_save(sc_ctx *ctx, sc_rt_program *program, sc_cord *cord);
 
 uint32_t sc_rt_program_method_count(const sc_rt_program *program);
 sc_str sc_rt_program_method_name(const sc_rt_program *program, uint32_t index);

@@ -11,7 +11,7 @@ static const sc_rt_backend *find_xnnpack(void *user, sc_str id) {
     return sc_str_is(id, "XnnpackBackend") ? &sc_rt_backend_xnnpack : NULL;
 }
 
-static void replay_all(const char *folder, const char *name, const char *pte) {
+static void replay_all(const char *folder, const char *name, const char *pte, bool is_packed) {
     static const sc_rt_backends backends = {.find = find_xnnpack};
     size_t count;
     const char **files = test_list(folder, ".ref.json", &count);
@@ -20,13 +20,15 @@ static void replay_all(const char *folder, const char *name, const char *pte) {
         size_t length = strlen(name);
         if (strncmp(base, name, length) != 0 || base[length] != '.') continue;
         char *stem = test_format("%.*s", (int)(stem_end - base), base);
-        if (!test_case("%s", stem)) continue;
+        const char *way = is_packed ? " packed" : "";
+        if (!test_case("%s%s", stem, way)) continue;
         replay r = {.pte = test_path(pte),
                     .backends = &backends,
                     .method = stem[length] ? stem + length + 1 : "forward",
                     .reference = test_path(test_format("%s/%s", folder, stem)),
                     .tolerances = test_path("models/tolerance.json"),
-                    .optimize = true};
+                    .optimize = true,
+                    .is_packed = is_packed};
         if (!replay_run(&r)) FAIL("%s", r.message);
     }
 }
@@ -38,7 +40,9 @@ TEST_CASES(xnnpack_programs_of_the_official_exporter) {
     for (size_t i = 0; i < count; i++) {
         const char *base = strrchr(ptes[i], '/') + 1;
         char *name = test_format("%.*s", (int)(strlen(base) - strlen(".pte")), base);
-        replay_all("models", name, ptes[i]);
-        replay_all("models/xnnpack", name, ptes[i]);
+        for (int packed = 0; packed < 2; packed++) {
+            replay_all("models", name, ptes[i], packed);
+            replay_all("models/xnnpack", name, ptes[i], packed);
+        }
     }
 }

@@ -107,12 +107,6 @@ const isMerged = (a, b) =>
   !b.isDelegated &&
   a.perf.raw.every((ms, i) => Math.abs(ms - b.perf.raw[i]) < 5e-6);
 
-/** A row with the work of one more instruction: attention has two products, and is named for the first. */
-const joined = (row, work) =>
-  row.operations && work
-    ? { ...row, operations: row.operations + work.operations }
-    : { ...row, ...work };
-
 /** The instructions of a method with their least ms, and the work of those that convolve or multiply. */
 function instructions(block, program, nodeWork) {
   const parts = new Map(); // by instruction
@@ -130,7 +124,7 @@ function instructions(block, program, nodeWork) {
       : nodeWork(op, handles);
     if (work && work.op !== op) throw new Error(`${name} is ${work.op} in its part`);
     const row = last && isMerged(last, event) ? rows.pop() : { op, ms: 0 };
-    rows.push({ ...joined(row, work), ms: row.ms + perf.min });
+    rows.push({ ...row, ...work, ms: row.ms + perf.min });
     last = event;
   }
   return rows;

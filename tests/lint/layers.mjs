@@ -141,6 +141,7 @@ const below = {
   "backends/xnnpack/run": [
     "backends/xnnpack",
     "rt/backend.h",
+    "rt/saved",
     "kernels",
     "compute",
     "ops",
@@ -181,6 +182,7 @@ const below = {
     "rt/run",
     "rt",
     "kernels",
+    "compute/layout",
     "format",
     "ops",
     "core",

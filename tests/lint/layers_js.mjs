@@ -33,7 +33,7 @@ const library = {
   "run_script.ts": ["flavour.ts", "spawn.ts"],
   "run_addresses.ts": ["flavour.ts", "locate.ts", ...ground],
   module: ["backend", "flavour.ts", "loader.ts", "threads", ...sources],
-  program: ["call", "module", "tensor", ...sources],
+  program: ["call", "module", "tensor", "sink", ...sources],
   record: ["program", ...compiled],
   pass: ["call", "tensor", "module", ...sources],
   lower: ["pass", "program", "record", ...compiled],

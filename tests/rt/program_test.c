@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "harness.h"
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
 #include "rt/method.h"
 #include "rt/tiny.h"
 

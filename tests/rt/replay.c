@@ -61,6 +61,25 @@ static bool find_program(run *u, sc_source **out) {
     return true;
 }
 
+// The bytes that are read when the packed file is opened are a copy.
+static bool reopen_packed(run *u, sc_rt_options *options) {
+    const uint8_t *bytes;
+    sc_rt_packed_file *packed;
+    sc_cord cord;
+    sc_cord_init(&cord, &u->arena);
+    if (sc_rt_program_save(&u->ctx, u->program, &cord) != SC_OK ||
+        sc_cord_flatten(&u->ctx, &cord, &u->arena, UINT64_MAX, &bytes) != SC_OK)
+        return false;
+    sc_rt_program_close(u->program);
+    u->program = NULL;
+    sc_source *file = setup_read(&u->arena, bytes, (size_t)cord.size);
+    if (sc_rt_packed_file_open(&u->ctx, &u->arena, file, &packed) != SC_OK) return false;
+    options->data_files = packed->files + 1;
+    options->data_file_count = packed->file_count - 1;
+    options->packed = packed;
+    return sc_rt_program_open(&u->ctx, packed->files[0], options, &u->program) == SC_OK;
+}
+
 static bool open_program(run *u) {
     size_t ptd_bytes;
     sc_source *source = NULL;
@@ -78,8 +97,10 @@ static bool open_program(run *u) {
     }
     options.data_files = &ptd;
     options.data_file_count = ptd != NULL;
+    if (u->r->is_packed) u->ctx.limits.deferred_bytes_min = 256;
     if (sc_rt_program_open(&u->ctx, source, &options, &u->program) != SC_OK)
         return fail_status(u, "open");
+    if (u->r->is_packed && !reopen_packed(u, &options)) return fail_status(u, "save");
     if (sc_rt_method_load(&u->ctx, u->program, sc_str_from(u->r->method), &u->method) != SC_OK)
         return fail_status(u, "load");
     return true;

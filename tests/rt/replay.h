@@ -18,6 +18,7 @@ typedef struct replay {
     bool optimize;
     sc_rt_when channels_last;
     bool is_read;       // as a file is, so that constants are in memory of their own
+    bool is_packed;     // saved as a packed file, which is then opened
     char message[512];  // what went wrong
 } replay;
 

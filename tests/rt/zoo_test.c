@@ -1,7 +1,7 @@
 // Programs that the official exporter wrote, run on recorded inputs against PyTorch's own outputs:
 // every tests/models/official/NAME.pte with a reference NAME.ref.json or NAME.METHOD.ref.json, with
 // load-time rewriting and without, and with the channels of images last nowhere or wherever they
-// may be; NAME_ptd.pte is the same with its weights in a data file.
+// may be, and packed; NAME_ptd.pte is the same with its weights in a data file.
 #include <stdio.h>
 
 #include "harness.h"
@@ -18,12 +18,15 @@ typedef struct way {
     bool optimize;
     sc_rt_when channels_last;
     bool is_read;  // not in memory before it is loaded
+    bool is_packed;
 } way;
 
-static const way ways[] = {{"", true, SC_RT_FASTER, false},
-                           {" as written", false, SC_RT_FASTER, false},
-                           {" channels never last", true, SC_RT_NEVER, true},
-                           {" channels always last", true, SC_RT_ALWAYS, true}};
+static const way ways[] = {{"", true, SC_RT_FASTER, false, false},
+                           {" packed", true, SC_RT_FASTER, true, true},
+                           {" as written", false, SC_RT_FASTER, false, false},
+                           {" channels never last", true, SC_RT_NEVER, true, false},
+                           {" channels always last", true, SC_RT_ALWAYS, true, false},
+                           {" channels always last, packed", true, SC_RT_ALWAYS, false, true}};
 
 static void replay_one(const char *stem, const char *suffix, const way *how) {
     const char *dot = strchr(stem, '.');
@@ -38,7 +41,8 @@ static void replay_one(const char *stem, const char *suffix, const way *how) {
                 .tolerances = test_path("models/tolerance.json"),
                 .optimize = how->optimize,
                 .channels_last = how->channels_last,
-                .is_read = how->is_read};
+                .is_read = how->is_read,
+                .is_packed = how->is_packed};
     if (!replay_run(&r)) FAIL("%s", r.message);
 }
 
@@ -49,6 +53,6 @@ TEST_CASES(official_programs) {
         const char *base = strrchr(files[i], '/') + 1;
         char *stem = test_format("%.*s", (int)(strlen(base) - strlen(".ref.json")), base);
         for (size_t k = 0; k < SC_COUNT_OF(ways); k++) replay_one(stem, "", &ways[k]);
-        replay_one(stem, "_ptd", &ways[0]);
+        for (size_t k = 0; k < 2; k++) replay_one(stem, "_ptd", &ways[k]);
     }
 }

@@ -9,6 +9,7 @@ export const SECTIONS = [
     pages: [
       "docs/running.md",
       "docs/files.md",
+      "docs/caching.md",
       "docs/bundlers.md",
       "docs/edge-functions.md",
       "docs/server.md",

@@ -57,6 +57,8 @@ sc_status sc_detect(sc_job *job, sc_source *source, sc_str *kind) {
     const char *identifier = identifier_of(found);
     if (found == SC_FILE_ZIP)
         *kind = is_record(ctx, source) ? SC_STR("etrecord") : SC_STR("pt2");
+    else if (found == SC_FILE_PACKED)
+        *kind = SC_STR("packed");
     else if (sc_dump_is(head, bytes))
         *kind = SC_STR("etdump");
     else if (identifier && memcmp(head + 4, identifier, 4) == 0)

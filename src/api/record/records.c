@@ -42,10 +42,11 @@ static sc_status check_kind(sc_ctx *ctx, sc_source *source) {
     if (source->size < sizeof head) return SC_OK;
     SC_TRY(sc_extent_read(ctx, sc_extent_whole(source), 0, head, sizeof head));
     const sc_file_kind kind = sc_file_kind_of(head);
-    const char *found = kind == SC_FILE_PTE    ? "a program (.pte)"
-                        : kind == SC_FILE_PTD  ? "a data file (.ptd)"
-                        : kind == SC_FILE_BPTE ? "a bundled program (.bpte)"
-                                               : NULL;
+    const char *found = kind == SC_FILE_PTE      ? "a program (.pte)"
+                        : kind == SC_FILE_PTD    ? "a data file (.ptd)"
+                        : kind == SC_FILE_BPTE   ? "a bundled program (.bpte)"
+                        : kind == SC_FILE_PACKED ? "a packed program"
+                                                 : NULL;
     if (!found) return SC_OK;
     return sc_fail(ctx, SC_ERR_FORMAT, "Pass the .etrecord file that was saved with the program.",
                    "the file is %s, not an ETRecord", found);

@@ -6,6 +6,28 @@
 #include "api/run/open_bundle.h"
 #include "api/run/tensor_output.h"
 
+// A packed file has its data files in itself, and was packed for one value of the option.
+static sc_status open_packed(sc_ctx *ctx, const sc_rt_packed_file *packed, sc_rt_options *runtime) {
+    static const char *const words[] = {
+        [SC_RT_FASTER] = "faster", [SC_RT_NEVER] = "never", [SC_RT_ALWAYS] = "always"};
+    const unsigned saved = packed->channels_last;
+    if (runtime->data_file_count)
+        return sc_fail(ctx, SC_ERR_ARGUMENT, "Leave out the data files.",
+                       "a packed program has its data files in itself");
+    if (!runtime->optimize)
+        return sc_fail(ctx, SC_ERR_OPTION, "Load the .pte without optimizing.",
+                       "a packed program is always optimized");
+    if (saved >= SC_COUNT_OF(words) || packed->channels_last != runtime->channels_last)
+        return sc_fail(ctx, SC_ERR_OPTION, "Pass that option, or load the .pte.",
+                       "this packed program was saved with channels_last '%s', not '%s'",
+                       saved < SC_COUNT_OF(words) ? words[saved] : "?",
+                       words[runtime->channels_last]);
+    runtime->data_files = (sc_source *const *)(packed->files + 1);
+    runtime->data_file_count = packed->file_count - 1;
+    runtime->packed = packed;
+    return SC_OK;
+}
+
 sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint32_t ptd_count,
                       sc_str options_json) {
     sc_ctx *ctx = sc_job_begin(job);
@@ -28,17 +50,36 @@ sc_status sc_run_open(sc_job *job, sc_source *pte, sc_source *const *ptds, uint3
     if (sc_str_is(options.channels_last, "never")) runtime.channels_last = SC_RT_NEVER;
     if (sc_str_is(options.channels_last, "always")) runtime.channels_last = SC_RT_ALWAYS;
     runtime.backends = &sc_all_rt_backends;
-    sc_etdump_set_bytes_max(sc_job_running(job)->tracer.dump, options.event_bytes_max);
-    SC_TRY(sc_open_bundle_read(&job->ctx, &sc_job_running(job)->bundle, pte,
-                               &sc_job_running(job)->file));
-    return sc_rt_program_open(ctx, sc_job_running(job)->file, &runtime,
-                              &sc_job_running(job)->program);
+    sc_running *running = sc_job_running(job);
+    sc_etdump_set_bytes_max(running->tracer.dump, options.event_bytes_max);
+    sc_rt_packed_file *packed = NULL;
+    SC_TRY(sc_rt_packed_file_open(ctx, ctx->arena, pte, &packed));
+    if (packed) SC_TRY(open_packed(ctx, packed, &runtime));
+    SC_TRY(sc_open_bundle_read(ctx, &running->bundle, packed ? packed->files[0] : pte,
+                               &running->file));
+    return sc_rt_program_open(ctx, running->file, &runtime, &running->program);
 }
 
 static sc_status require_method(sc_job *job) {
     if (!sc_job_running(job)->method)
         return sc_fail(&job->ctx, SC_ERR_STATE, NULL, "select a method first");
     return SC_OK;
+}
+
+sc_status sc_run_save_packed(sc_job *job, uint32_t *output) {
+    sc_ctx *ctx = sc_job_begin(job);
+    SC_TRY(sc_job_require_program(job));
+    sc_call_memory *memory = sc_call_memory_new();
+    sc_output out = {.program = SC_NO_PROGRAM, .name = SC_STR("packed"), .memories = {memory}};
+    sc_cord_init(&out.cord, &memory->arena);
+    const sc_mark mark = sc_arena_mark(ctx->scratch);
+    const sc_status status = sc_rt_program_save(ctx, sc_job_running(job)->program, &out.cord);
+    sc_arena_rewind(ctx->scratch, mark);
+    if (status == SC_OK)
+        *output = sc_job_add_output(job, &out);
+    else
+        sc_call_memory_drop(job, memory);
+    return status;
 }
 
 sc_status sc_run_select(sc_job *job, sc_str method) {

@@ -71,8 +71,8 @@ static inline v4f_exp_parts v4f_exp_split(v4f x) {
     return (v4f_exp_parts){v4f_fma(p, r * r, r) + v4f_load_splat(k + ONE), (v4i)sum};
 }
 
-// x * 2^n, where n is the low bits and the result is normal.
-static inline v4f v4f_scale(v4f x, v4i n) { return (v4f)((v4i)x + (n << 23)); }
+// x * 2^n, where n is the low bits and the result is normal; else any number.
+static inline v4f v4f_scale(v4f x, v4i n) { return (v4f)((v4u)x + ((v4u)n << 23)); }
 
 // e^x if -87 <= x <= 88, else any number.
 static inline v4f v4f_exp_normal(v4f x) {

@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
+#include "rt/deferred.h"
 #include "rt/load/segments.h"
 #include "rt/operands.h"
 
@@ -68,6 +69,7 @@ static sc_status list_places(loading *l) {
     for (uint32_t i = 0; i < l->m->value_count; i++) {
         const sc_rt_place *place = &l->m->places[i];
         range found;
+        if (place->deferred) continue;
         if (place->datum) add_datum(l, place->datum);
         if (!place->is_constant || place->datum || p->constants_inline) continue;
         SC_TRY(find_range(l->ctx, p, place->buffer_index, place->bytes, &found));
@@ -86,11 +88,13 @@ static int compare_ranges(const void *a, const void *b) {
 // memory than the segment has bytes.
 static void group_ranges(loading *l) {
     const sc_extent *segment = &l->m->program->constant_extent;
+    // A gap may be a constant that is read later, which a packed file may lack.
+    const uint64_t gap_max = sc_min_u64(GAP_BYTES_MAX, l->ctx->limits.deferred_bytes_min - 1);
     uint64_t begin = 0, end = 0;
     for (uint32_t i = 0; i < l->ranges.count; i++) {
         const range *r = &l->ranges.data[i];
         bool joins = i && (r->begin < end ||
-                           (r->begin - end <= GAP_BYTES_MAX && r->end - begin <= GROUP_BYTES_MAX));
+                           (r->begin - end <= gap_max && r->end - begin <= GROUP_BYTES_MAX));
         if (!joins) {
             bool is_large = r->end - r->begin >= GROUP_BYTES_MAX;
             begin = is_large ? r->begin : r->begin - r->begin % LINE_BYTES;
@@ -105,6 +109,16 @@ static void group_ranges(loading *l) {
 }
 
 // --- Loading -------------------------------------------------------------------------------------
+
+// Constants that are read later count, too.
+static void begin_progress(const loading *l) {
+    sc_rt_program *p = l->m->program;
+    p->weights_done = p->weights_total = 0;
+    for (uint32_t i = 0; i < l->pieces.count; i++)
+        p->weights_total += l->pieces.data[i].extent.size;
+    for (uint32_t i = 0; i < l->m->value_count; i++)
+        if (l->m->places[i].deferred) p->weights_total += l->m->places[i].bytes;
+}
 
 static sc_status allocate_pieces(loading *l) {
     uint64_t bytes = 0, had = 0;
@@ -121,15 +135,13 @@ static sc_status allocate_pieces(loading *l) {
 }
 
 static sc_status read_pieces(loading *l) {
-    uint64_t bytes = 0, done = 0;
-    for (uint32_t i = 0; i < l->pieces.count; i++) bytes += l->pieces.data[i].extent.size;
+    sc_rt_program *p = l->m->program;
     for (uint32_t i = 0; i < l->pieces.count; i++) {
         const piece *part = &l->pieces.data[i];
         for (uint64_t at = 0; at < part->extent.size; at += READ_BYTES) {
             const size_t size = (size_t)sc_min_u64(READ_BYTES, part->extent.size - at);
-            SC_TRY(sc_progress(l->ctx, SC_PHASE_weights, done, bytes));
+            SC_TRY(sc_rt_weights_progress(l->ctx, p, size));
             SC_TRY(sc_extent_read(l->ctx, part->extent, at, part->memory + at, size));
-            done += size;
         }
     }
     return SC_OK;
@@ -165,6 +177,7 @@ static sc_status load(loading *l) {
     if (l->ranges.count)
         qsort(l->ranges.data, l->ranges.count, sizeof *l->ranges.data, compare_ranges);
     group_ranges(l);
+    begin_progress(l);
     SC_TRY(allocate_pieces(l));
     return read_pieces(l);
 }
@@ -288,7 +301,9 @@ static sc_status inline_constant(sc_ctx *ctx, const sc_rt_program *p, uint32_t i
 sc_status sc_rt_constant_at(sc_ctx *ctx, const sc_rt_program *p, const sc_rt_place *place,
                             const uint8_t **out) {
     static const uint8_t empty[64];
-    if (place->datum)
+    if (place->deferred)
+        *out = place->deferred->memory ? place->deferred->memory : place->deferred->mark;
+    else if (place->datum)
         *out = place->datum->bytes;
     else if (p->constants_inline)
         SC_TRY(inline_constant(ctx, p, place->buffer_index, place->bytes, out));

@@ -7,7 +7,7 @@
 
 #include "flat_tensor_fbs.h"
 #include "format/magic.h"
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
 #include "rt/program.h"
 
 enum { HEAD_BYTES = 64, HEADER_MIN = 40 };

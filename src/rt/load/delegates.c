@@ -3,7 +3,7 @@
 // inputs.
 #include "rt/load/delegates.h"
 
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
 #include "rt/load/named.h"
 #include "rt/load/segments.h"
 #include "rt/run/delegate.h"
@@ -159,7 +159,9 @@ static sc_status start_delegate(sc_ctx *ctx, sc_rt_method *m, sc_rt_delegate *d,
                          .args = d->args,
                          .arg_count = d->arg_count,
                          .known_count = known_count,
-                         .shared = shared_of(m->program, d->backend)};
+                         .shared = shared_of(m->program, d->backend),
+                         .packed = m->program->options.packed,
+                         .key = {m->plan_index, (uint32_t)(d - m->delegates) + 1, 0}};
     SC_TRY(find_processed(ctx, m, d, sc_pte_BackendDelegate_processed(table), &start, owned));
     SC_TRY(read_specs(ctx, m, d, sc_pte_BackendDelegate_compile_specs(table), &start));
     SC_TRY(d->backend->init(ctx, &start, &d->state, &d->input_count));

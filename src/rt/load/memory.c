@@ -6,7 +6,8 @@
 // explicitly.
 #include "rt/load/memory.h"
 
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
+#include "rt/deferred.h"
 #include "rt/load/constants.h"
 #include "rt/load/delegates.h"
 #include "rt/load/steps.h"
@@ -140,6 +141,7 @@ static sc_status bind_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index) {
     if ((uintptr_t)bytes % sc_dtype_bytes((sc_dtype)t->dtype) != 0)
         return bad(ctx, m, "a constant is misaligned");
     t->data = (uint8_t *)(uintptr_t)bytes;  // is_constant keeps all code from writing there
+    if (place->deferred && !place->deferred->memory) t->capacity_bytes = 0;
     return SC_OK;
 }
 
@@ -207,6 +209,7 @@ sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
 }
 
 sc_status sc_rt_memory_bind(sc_ctx *ctx, sc_rt_method *m) {
+    SC_TRY(sc_rt_deferred_find(ctx, m));
     SC_TRY(sc_rt_constants_load(ctx, m));
     SC_TRY(bind_pools(ctx, m));
     for (uint32_t i = 0; i < m->value_count; i++) {

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "kernels/convert.h"
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
 #include "rt/load/memory.h"
 #include "rt/load/steps.h"
 #include "rt/rewrite/optimize.h"

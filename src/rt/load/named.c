@@ -3,7 +3,7 @@
 // them.
 #include "rt/load/named.h"
 
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
 #include "rt/load/segments.h"
 
 static sc_status open_program(sc_ctx *ctx, sc_rt_program *p) {
@@ -71,6 +71,7 @@ static sc_status find(void *user, sc_ctx *ctx, sc_str key, const uint8_t **bytes
                        SC_STR_ARG(key));
     if (!blob->bytes) SC_TRY(read_blob(ctx, blob));
     blob->users++;
+    blob->found++;
     *bytes = blob->bytes;
     *size = blob->extent.size;
     return SC_OK;
@@ -85,6 +86,14 @@ static void release(void *user, sc_str key) {
     blob->bytes = NULL;
 }
 
+static void replace(void *user, sc_str key, uint32_t times) {
+    const sc_rt_program *p = user;
+    sc_rt_blob *blob = sc_map_get(&p->named, key);
+    if (!blob) return;
+    blob->replaced += times;
+    blob->is_packed = true;
+}
+
 static sc_str key_at(void *user, uint32_t index, uint64_t *bytes) {
     const sc_rt_program *p = user;
     const sc_rt_blob *blob = p->named.entries[index].value;
@@ -93,8 +102,12 @@ static sc_str key_at(void *user, uint32_t index, uint64_t *bytes) {
 }
 
 sc_rt_named sc_rt_named_of(sc_rt_program *p) {
-    return (sc_rt_named){
-        .find = find, .release = release, .count = p->named.count, .key = key_at, .user = p};
+    return (sc_rt_named){.find = find,
+                         .release = release,
+                         .replace = replace,
+                         .count = p->named.count,
+                         .key = key_at,
+                         .user = p};
 }
 
 void sc_rt_named_close(sc_rt_program *p) {

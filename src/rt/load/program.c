@@ -7,7 +7,8 @@
 // (0: no segments), and, if it has 32 bytes or more, u64 bytes of all segments. Without a header
 // the whole file is the FlatBuffer.
 #include "format/magic.h"
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
+#include "rt/deferred.h"
 #include "rt/load/constants.h"
 #include "rt/load/data_map.h"
 #include "rt/load/memory.h"
@@ -167,6 +168,8 @@ static sc_status open_parts(sc_ctx *ctx, sc_rt_program *p) {
     SC_TRY(sc_rt_data_map_open(ctx, &p->arena, p->options.data_files, p->options.data_file_count,
                                &p->data_map));
     SC_TRY(sc_rt_named_open(ctx, p));
+    sc_imap_init(&p->deferred_by_mark, &p->arena);
+    sc_imap_init(&p->deferred_by_place, &p->arena);
     SC_TRY(sc_rt_pools_declare(ctx, p));
     p->methods = sc_new_array(&p->arena, sc_rt_method *, p->plans.count);
     return SC_OK;
@@ -206,6 +209,7 @@ void sc_rt_program_close(sc_rt_program *p) {
     sc_rt_named_close(p);
     sc_rt_data_map_close(&p->data_map);
     sc_rt_constants_free(p);
+    sc_rt_deferred_free(p);
     sc_free(p->flat_owned);
     sc_arena_deinit(&p->arena);
     sc_free(p);

@@ -13,6 +13,10 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *method);
 // Finds the writers of each value, the state, and the calls that are checked on every run
 // (usage.c).
 sc_status sc_rt_usage_find(sc_ctx *ctx, sc_rt_method *method);
+// Finds the constants that may be left in the file until they are packed (deferred.c).
+sc_status sc_rt_deferred_find(sc_ctx *ctx, sc_rt_method *method);
+// Points tensors at the constants that were read after all. The others are gone (deferred.c).
+void sc_rt_deferred_finish(sc_rt_method *method);
 // Gives every tensor its memory and writes initial state (memory.c).
 sc_status sc_rt_memory_bind(sc_ctx *ctx, sc_rt_method *method);
 // Fixes shapes, overlaps and scratch, with memory in place. It checks everything that can be known

@@ -2,6 +2,7 @@
 // selection that is one run of bytes. If the original is not written for as long as the copy is
 // read, the copy becomes another name for it.
 #include "kernels/attention.h"
+#include "rt/deferred.h"
 #include "rt/rewrite/rewrites.h"
 #include "rt/run/shape.h"
 #include "rt/run/tensor.h"
@@ -22,13 +23,13 @@ static bool shows_operand(sc_ctx *ctx, const sc_rt_instruction *in, const sc_ten
     return window.is_contiguous && window.offset >= 0 && window.offset <= self->numel;
 }
 
-static void try_elide(sc_rt_optimizer *o, uint32_t at) {
+static sc_status try_elide(sc_rt_optimizer *o, uint32_t at) {
     sc_rt_instruction *in = &o->m->code[at];
     const sc_kernel_call *call = &in->call;
     if (in->kind != SC_RT_KERNEL || in->is_dynamic || call->arg_count < 2 ||
         call->args[0]->tag != SC_EVALUE_TENSOR ||
         call->args[call->arg_count - 1]->tag != SC_EVALUE_TENSOR)
-        return;
+        return SC_OK;
     sc_evalue *value = call->args[call->arg_count - 1];
     const sc_tensor *self = call->args[0]->tensor;
     sc_tensor *out = value->tensor;
@@ -37,14 +38,16 @@ static void try_elide(sc_rt_optimizer *o, uint32_t at) {
     if (!use || use->is_output || !use->reads || self->dtype != out->dtype || out->is_dynamic ||
         self->is_dynamic || !both_dense(self, out) ||
         !shows_operand(o->ctx, in, self, out, &offset))
-        return;
+        return SC_OK;
     const uint64_t item = sc_dtype_bytes((sc_dtype)self->dtype);
-    if ((uint64_t)offset * item + sc_rt_tensor_bytes(out) > sc_rt_tensor_bytes(self)) return;
+    if ((uint64_t)offset * item + sc_rt_tensor_bytes(out) > sc_rt_tensor_bytes(self)) return SC_OK;
+    SC_TRY(sc_rt_deferred_need_all(o->ctx, o->m, in));
     uint8_t *data = (uint8_t *)self->data + (uint64_t)offset * item;
     if (!self->is_constant && !sc_rt_is_quiet(o, data, sc_rt_tensor_bytes(out), at, use->last_read))
-        return;
+        return SC_OK;
     sc_rt_move_value(o, value, data, self->is_constant);
     in->kind = SC_RT_SKIP;
+    return SC_OK;
 }
 
 // Weights that lose their masked rows keep their place, if they have no reader afterwards.
@@ -109,6 +112,6 @@ sc_status sc_rt_elide_copies(sc_rt_optimizer *o) {
     for (uint32_t i = 0; i < o->m->code_count; i++)
         if (sc_rt_runs_once(o, i)) try_keep(o, i);
     for (uint32_t i = 0; i < o->m->code_count; i++)
-        if (sc_rt_runs_once(o, i)) try_elide(o, i);
+        if (sc_rt_runs_once(o, i)) SC_TRY(try_elide(o, i));
     return SC_OK;
 }

@@ -2,6 +2,7 @@
 // memory of their own, where they are not overwritten, and count as constants from then on. A
 // constant matrix that is only transposed for a matrix product is not copied: the product reads it
 // with its strides swapped.
+#include "rt/deferred.h"
 #include "rt/rewrite/rewrites.h"
 #include "rt/run/shape.h"
 
@@ -61,6 +62,7 @@ static bool try_transpose(sc_rt_optimizer *o, sc_rt_instruction *in) {
     sc_tensor *to = out->tensor;
     memcpy(to->strides, window.strides, window.rank * sizeof *window.strides);
     to->data = self->tensor->data;
+    to->capacity_bytes = self->tensor->capacity_bytes;
     to->is_constant = true;
     in->kind = SC_RT_SKIP;
     return true;
@@ -117,6 +119,7 @@ sc_status sc_rt_fold_constants(sc_rt_optimizer *o) {
         total += bytes;
         uint8_t *memory = NULL;
         SC_TRY(sc_rt_keep_memory(o, bytes ? bytes : 64, &memory));
+        SC_TRY(sc_rt_deferred_need_all(o->ctx, o->m, in));
         relocate_results(o, in, memory);
         o->ctx->where.instruction = in->origin.index;
         o->ctx->where.op = in->origin.op_name;

@@ -84,7 +84,7 @@ const char *sc_rt_call_write_fault(const sc_kernel_call *call) {
         if (out.tensor->is_constant) return "writes to a constant";
         sc_rt_operands in = sc_rt_operands_of_call(call, SC_RT_TAKES);
         while (sc_rt_operands_next(&in)) {
-            if (in.tensor && clash(call->op, in.tensor, out.tensor))
+            if (in.tensor && !in.tensor->is_constant && clash(call->op, in.tensor, out.tensor))
                 return "overwrites one of its operands";
         }
     }

@@ -2,7 +2,7 @@
 // rounds to the parameter's dtype, and numbers round to the type that the kernel computes in.
 // In wasm: -O3
 #include "kernels/convert.h"
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
 #include "rt/run/tensor.h"
 #include "rt/train.h"
 

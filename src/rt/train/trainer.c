@@ -1,7 +1,7 @@
 // Finds the parameters of a method and their gradients among its outputs. The file is hostile: all
 // that the constant methods say is checked against the outputs that there are.
 #include "core/training.h"
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
 #include "rt/method.h"
 #include "rt/run/tensor.h"
 #include "rt/train.h"

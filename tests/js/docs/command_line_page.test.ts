@@ -19,7 +19,17 @@ test("the page has every flag of every command, with its meaning", () => {
 
 test("the page tells the kind of every document", () => {
   const kinds = [...page.matchAll(/^\| `[\w -]+` \| `(\w+)` \|/gm)].map(([, kind]) => kind!);
-  for (const kind of ["lower", "export", "recipes", "run", "verify", "bundle", "studio", "docs"])
+  for (const kind of [
+    "lower",
+    "export",
+    "recipes",
+    "run",
+    "verify",
+    "bundle",
+    "pack",
+    "studio",
+    "docs",
+  ])
     assert.ok(kinds.includes(kind), kind);
 });
 
@@ -40,7 +50,17 @@ before(() => {
 });
 
 test("the page has an example of every command", () => {
-  for (const name of ["lower", "export", "run", "inspect", "bundle", "operators", "studio", "docs"])
+  for (const name of [
+    "lower",
+    "export",
+    "run",
+    "inspect",
+    "bundle",
+    "pack",
+    "operators",
+    "studio",
+    "docs",
+  ])
     assert.ok(
       commands.some((line) => line.includes(`npx sconce ${name}`)),
       name,

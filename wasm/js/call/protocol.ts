@@ -248,6 +248,8 @@ const RUNNING = {
   run: CALLED,
   runNamed: CALLED,
   etdump: DATA,
+  savePacked: { is: "stream", of: "toPackedBlob", at: 1, options: CALL },
+  toPackedBlob: { ...DATA, at: 0, options: CALL },
   reset: DATA,
   testSuites: DATA,
   verify: { ...DATA, at: 0, options: VERIFY },

@@ -7,6 +7,7 @@ import { EXPORT } from "./export/export.js";
 import { INSPECT } from "./inspect/inspect.js";
 import { LOWER } from "./lower/lower.js";
 import { OPERATORS } from "./operators.js";
+import { PACK } from "./pack.js";
 import { RUN } from "./run/run.js";
 import { DOCS } from "./studio/docs.js";
 import { STUDIO } from "./studio/studio.js";
@@ -19,6 +20,7 @@ export const COMMANDS: readonly Command[] = [
   INSPECT,
   BUNDLE,
   BUILD_RUNTIME,
+  PACK,
   OPERATORS,
   STUDIO,
   DOCS,

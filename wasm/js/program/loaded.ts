@@ -15,6 +15,7 @@ import { readValue } from "./read_value.js";
 import { methodNamed, orderedInputs, wholeCall, withName, type WholeCall } from "./call.js";
 import { programSummary, showAs } from "../base/shown.js";
 import { isLowered } from "../source/kinds.js";
+import { writeAll } from "../sink/write.js";
 import { bytesOf, isTensorLike } from "../tensor/bytes.js";
 import type {
   CallOptions,
@@ -27,6 +28,7 @@ import type {
   ProgramReport,
   RunOptions,
   RuntimeProgram,
+  Sink,
   Source,
   InputTensor,
   InputValue,
@@ -253,6 +255,36 @@ export class LoadedProgram extends Disposing implements RuntimeProgram {
         return [{ methodName, testCase, outputs }];
       }),
     );
+  }
+
+  /** Runs `read` over the program as a packed file. */
+  private async packed<T>(
+    options: CallOptions,
+    read: (output: Output) => T | Promise<T>,
+  ): Promise<T> {
+    const { open } = this;
+    const { memory } = open.core;
+    const file = memory.with(4, (out) => {
+      open.call(options, (raw, s) => raw.run_save_packed(s, out));
+      return memory.number(out);
+    });
+    const bytes = open.enter({}, (raw, s) => raw.output_bytes(s, file));
+    const output = new Output(() => this.open, file, bytes);
+    try {
+      return await read(output);
+    } finally {
+      output.free();
+    }
+  }
+
+  async toPackedBlob(options: CallOptions = {}): Promise<Blob> {
+    checkOptions("RuntimeProgram", "toPackedBlob", options);
+    return this.packed(options, (output) => output.toBlob(options));
+  }
+
+  async savePacked(sink: Sink, options: CallOptions = {}): Promise<void> {
+    checkOptions("RuntimeProgram", "savePacked", options);
+    return this.packed(options, (output) => writeAll(output.pieces(options), sink, options.signal));
   }
 
   reset(): void {

@@ -58,7 +58,9 @@ export interface Engine extends Resource {
    */
   meta(): Meta;
   /** The kind of a file, by its first bytes. */
-  detect(source: Source): "pt2" | "pte" | "ptd" | "bpte" | "etdump" | "etrecord" | "unknown";
+  detect(
+    source: Source,
+  ): "pt2" | "pte" | "ptd" | "bpte" | "packed" | "etdump" | "etrecord" | "unknown";
   /**
    * Opens .pt2 files without lowering them. Stored weights are not checked, as in PyTorch: a
    * flipped byte gives a wrong number, not an error.

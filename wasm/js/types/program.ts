@@ -1,9 +1,12 @@
 // The types of a loaded program: of a runtime, and of an engine.
 import type { CaseVerdict, TestSuite, VerifyOptions } from "./bundled.js";
 import type { ProgramCall } from "./call.js";
+import type { CallOptions } from "./call_options.js";
 import type { EventDump } from "./events.js";
+import type { HostBlob } from "./host.js";
 import type { ProgramReport } from "./report.js";
 import type { Resource } from "./resource.js";
+import type { Sink } from "./source.js";
 import type { InputTensor, Tensor, Value } from "./tensor.js";
 import type { SgdOptimizer, SgdOptions } from "./training.js";
 
@@ -38,6 +41,18 @@ export interface RuntimeProgram extends Resource {
    * merged are listed one by one, each with an equal share of the time of all.
    */
   etdump(): EventDump;
+  /**
+   * Saves the program packed, so that the next start is quick: with its weights in the order of the
+   * kernels, and with its data files. `load` opens such a file as it opens a .pte. Only the version
+   * and the flavour of Sconce that saved it can open it; any other fails with the code "version".
+   * Then load the .pte and save it again.
+   *
+   * @example
+   * await program.savePacked("model.packed");
+   */
+  savePacked(sink: Sink, options?: CallOptions): Promise<void>;
+  /** The same file as a Blob. */
+  toPackedBlob(options?: CallOptions): Promise<HostBlob>;
   /** Resets the mutable state of every method to its state after loading. */
   reset(): void;
   /** The calls in a bundled program. Empty for a plain one. */

@@ -73,7 +73,7 @@ async function detect(file: File): Promise<Kind> {
   // Both are archives: one that is cut short could be either.
   if (kind === "pt2" && named === "etrecord") return "etrecord";
   // A program with cases is opened like one without.
-  if (kind === "bpte") return "pte";
+  if (kind === "bpte" || kind === "packed") return "pte";
   if (isKind(kind)) return kind;
   // A damaged file still goes where its name says: the reader knows best what is wrong with it.
   // The values of a dump are mere bytes.

@@ -20,8 +20,12 @@ static sc_status init(sc_ctx *ctx, const sc_rt_start *start, void **state, uint3
     }
     sc_xnn_delegate *d = sc_try_alloc(sizeof *d);
     if (!d) return sc_xnn_no_memory(ctx);
-    *d = (sc_xnn_delegate){
-        .ctx = ctx, .method = start->method, .named = start->named, .shared = *start->shared};
+    *d = (sc_xnn_delegate){.ctx = ctx,
+                           .method = start->method,
+                           .named = start->named,
+                           .packed = start->packed,
+                           .key = start->key,
+                           .shared = *start->shared};
     sc_arena_init(&d->arena);
     sc_status status = sc_xnn_start(d, start);
     if (status != SC_OK) {
@@ -67,10 +71,22 @@ static sc_status keys(sc_ctx *ctx, sc_arena *arena, const uint8_t *processed, ui
     return status;
 }
 
+static bool packing(const void *state, uint32_t call, sc_rt_packing *out) {
+    const sc_xnn_delegate *d = state;
+    for (uint32_t i = call; i < d->graph->nodes.count; i++) {
+        const sc_xnn_step *s = &d->steps[i];
+        if (!s->is_saved) continue;
+        *out = (sc_rt_packing){i, s->packed_for->name, s->packing->data, s->packing->bytes};
+        return true;
+    }
+    return false;
+}
+
 const sc_rt_backend sc_rt_backend_xnnpack = {.id = SC_XNN_BACKEND,
                                              .init = init,
                                              .execute = sc_xnn_call,
                                              .destroy = destroy,
                                              .release = release,
                                              .print = print,
-                                             .keys = keys};
+                                             .keys = keys,
+                                             .packing = packing};

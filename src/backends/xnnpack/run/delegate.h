@@ -61,6 +61,7 @@ typedef struct sc_xnn_packing {
     const void *how;
     void *data;  // 64-byte aligned
     uint64_t bytes, hash;
+    uint64_t place;  // in the packed file that it was read from; 0: it was packed here
     uint32_t users;
 } sc_xnn_packing;
 
@@ -87,6 +88,8 @@ struct sc_xnn_step {
     };
     const sc_variant *packed_for, *variant;
     sc_xnn_packing *packing;
+    bool is_saved;              // packed files have the packing instead of the weights
+    const sc_rt_saved *saved;   // the packing in such a file, or NULL
     const void *weight, *bias;  // in the order of the record, if they are not packed
     bool is_computed;           // the weights are a result
     bool leads;                 // without a listener, the next step runs together with this one
@@ -105,6 +108,9 @@ struct sc_xnn_delegate {
     uint32_t input_count;
     sc_xnn_step *steps;
     uint8_t *constant_uses;  // by constant: a step reads its bytes in every run
+    uint32_t *finds;         // by constant: how often its bytes were found
+    uint8_t *is_packed;      // by constant: a packing that packed files keep has it
+    uint8_t *is_needed;      // by constant: something other than packing reads its bytes
     void **owned;            // blocks of sc_try_alloc
     uint32_t owned_count, owned_capacity;
     struct sc_xnn_gap *gaps;  // of the workspace, while values are placed
@@ -112,6 +118,8 @@ struct sc_xnn_delegate {
     uint8_t *workspace;
     uint8_t *scratch;
     sc_rt_named named;
+    const sc_rt_packed_file *packed;  // has packings of products, or is NULL
+    sc_rt_saved_key key;
     sc_xnn_shared *shared;
     bool *images;  // by value: channels are last; NULL until a listener looks at values
 };

@@ -59,25 +59,52 @@ static bool is_equal(const sc_xnn_packing *p, const sc_variant *how, const void 
            memcmp(p->data, data, (size_t)bytes) == 0;
 }
 
+static void share(sc_xnn_step *s, sc_xnn_packing *p) {
+    p->users++;
+    s->packing = p;
+}
+
+// A packing that was read from the same place of a packed file.
+static sc_xnn_packing *find_read(const sc_xnn_delegate *d, const sc_rt_saved *saved,
+                                 const sc_variant *how) {
+    sc_xnn_packing *p = saved ? d->shared->packings : NULL;
+    while (p && !(p->place == saved->offset && p->how == how && p->bytes == saved->size))
+        p = p->next;
+    return p;
+}
+
+static sc_status fill(const sc_xnn_delegate *d, const sc_xnn_step *s, const sc_variant *variant,
+                      void *data) {
+    if (s->saved) return sc_rt_saved_read(d->ctx, d->packed, s->saved, data);
+    variant->algorithm->pack(&s->record, data);
+    return SC_OK;
+}
+
 sc_status sc_xnn_pack(sc_xnn_delegate *d, sc_xnn_step *s, const sc_variant *variant) {
     uint64_t bytes = sc_variant_pack_bytes(variant, &s->record);
     void *data;
-    SC_TRY(sc_xnn_own(d, bytes, &data));
-    variant->algorithm->pack(&s->record, data);
+    if (s->saved) SC_TRY(sc_rt_saved_check(d->ctx, s->saved, variant->name, bytes));
+    sc_xnn_packing *read = find_read(d, s->saved, variant);
     s->packed_for = variant;
+    if (read) {
+        share(s, read);
+        return SC_OK;
+    }
+    SC_TRY(sc_xnn_own(d, bytes, &data));
+    SC_TRY(fill(d, s, variant, data));
     // Compares contents: equal weights with other scales, or of another kind of node, are
     // different.
-    uint64_t hash = sc_hash64(data, (size_t)bytes);
+    uint64_t hash = s->saved ? s->saved->sum : sc_hash64_wide(data, (size_t)bytes);
     for (sc_xnn_packing *p = d->shared->packings; p; p = p->next) {
         if (!is_equal(p, variant, data, bytes, hash)) continue;
         sc_xnn_disown(d);
-        p->users++;
-        s->packing = p;
+        share(s, p);
         return SC_OK;
     }
     sc_xnn_packing *p = sc_try_alloc(sizeof *p);
     if (!p) return sc_xnn_no_memory(d->ctx);
-    *p = (sc_xnn_packing){d->shared->packings, variant, data, bytes, hash, 1};
+    const uint64_t place = s->saved ? s->saved->offset : 0;
+    *p = (sc_xnn_packing){d->shared->packings, variant, data, bytes, hash, place, 1};
     d->owned_count--;
     d->shared->packings = p;
     s->packing = p;
@@ -111,6 +138,7 @@ sc_status sc_xnn_find(sc_xnn_delegate *d, uint32_t index) {
     if (!constant->key.data) return align_constant(d, constant);
     if (constant->data) return SC_OK;
     SC_TRY(d->named.find(d->named.user, d->ctx, constant->key, &constant->data, &size));
+    d->finds[index]++;
     if (size >= constant->size) return SC_OK;
     return sc_fail(d->ctx, SC_ERR_CORRUPT, NULL,
                    "the data '" SC_STR_FMT

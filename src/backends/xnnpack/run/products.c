@@ -34,16 +34,33 @@ static sc_status keep(sc_xnn_delegate *d, uint64_t bytes, const void **data) {
     return SC_OK;
 }
 
-static sc_status find_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
-    // Bytes may be scales of one node and weights of another, which has released them.
-    if (s->in[1]->value->quant.scales) SC_TRY(sc_xnn_find(d, s->in[1]->value->quant.scales));
-    SC_TRY(sc_xnn_find(d, s->in[1]->value->constant));
-    return s->in[2] ? sc_xnn_find(d, s->in[2]->value->constant) : SC_OK;
+// Small weights, and those in the payload itself, stay in packed files as they are.
+static bool may_save(const sc_xnn_delegate *d, const sc_xnn_step *s) {
+    const sc_xnn_constant *weight = &d->graph->constants.data[s->in[1]->value->constant];
+    return weight->key.data && weight->size >= d->ctx->limits.deferred_bytes_min;
 }
 
+static sc_status find_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
+    sc_rt_saved_key key = d->key;
+    key.call = s->index;
+    if (may_save(d, s))
+        s->saved = sc_rt_saved_find(d->packed, key);
+    else
+        d->is_needed[s->in[1]->value->constant] = true;
+    // Bytes may be scales of one node and weights of another, which has released them.
+    if (s->in[1]->value->quant.scales) SC_TRY(sc_xnn_find(d, s->in[1]->value->quant.scales));
+    if (!s->saved) SC_TRY(sc_xnn_find(d, s->in[1]->value->constant));
+    if (!s->in[2]) return SC_OK;
+    d->is_needed[s->in[2]->value->constant] = true;
+    return sc_xnn_find(d, s->in[2]->value->constant);
+}
+
+// The place of weights that a packed file has in the order of a kernel. No code reads it.
+static const uint64_t no_weights[8];
+
 static sc_status read_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
-    s->weight = sc_xnn_constant_data(d, s->in[1]);
-    if (sc_xnn_is_half(s->in[1])) SC_TRY(copy_floats(d, s->in[1], &s->weight));
+    s->weight = s->saved ? (const void *)no_weights : sc_xnn_constant_data(d, s->in[1]);
+    if (sc_xnn_is_half(s->in[1]) && !s->saved) SC_TRY(copy_floats(d, s->in[1], &s->weight));
     if (!s->in[2]) return SC_OK;
     s->bias = sc_xnn_constant_data(d, s->in[2]);
     return sc_xnn_is_half(s->in[2]) ? copy_floats(d, s->in[2], &s->bias) : SC_OK;
@@ -281,6 +298,7 @@ static void take_planes(const sc_xnn_delegate *d, sc_xnn_step *s) {
 // Weights that are not packed must stay in memory.
 static void keep_weights(sc_xnn_delegate *d, const sc_xnn_step *s) {
     const sc_xnn_operand *weight = s->in[1], *bias = s->in[2];
+    d->is_needed[weight->value->constant] = true;
     if (!sc_xnn_is_half(weight)) d->constant_uses[weight->value->constant] = true;
     if (bias && s->bias && !sc_xnn_is_half(bias)) d->constant_uses[bias->value->constant] = true;
     if (weight->value->quant.kind == SC_XNN_PER_GROUP)
@@ -299,10 +317,13 @@ static sc_status pack_weights(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_variant *best = sc_variant_best(&s->record);
     if (!best) return sc_xnn_not_executed(d, s);
     if (!best->algorithm->pack) {
+        if (s->saved) SC_TRY(sc_rt_saved_check(d->ctx, s->saved, best->name, 0));
         keep_weights(d, s);
         return SC_OK;
     }
     SC_TRY(sc_xnn_pack(d, s, best));
+    s->is_saved = may_save(d, s);
+    d->is_packed[s->in[1]->value->constant] |= s->is_saved;
     // The packing contains all of it: weights and bias, scales and shifts.
     while (d->owned_count > owned) sc_xnn_disown(d);
     return SC_OK;

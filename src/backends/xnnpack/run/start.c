@@ -7,9 +7,18 @@ enum { STEPS_MAX = 1 << 16 };
 static sc_status find_scales(sc_xnn_delegate *d) {
     for (uint32_t v = 0; v < d->graph->values.count; v++) {
         uint32_t scales = d->graph->values.data[v].quant.scales;
+        d->is_needed[scales] = true;
         if (scales) SC_TRY(sc_xnn_find(d, scales));
     }
     return SC_OK;
+}
+
+// Says which data was only packed.
+static void replace_packed(const sc_xnn_delegate *d) {
+    for (uint32_t i = 1; d->named.replace && i < d->graph->constants.count; i++) {
+        if (!d->is_packed[i] || d->is_needed[i] || d->constant_uses[i]) continue;
+        d->named.replace(d->named.user, d->graph->constants.data[i].key, d->finds[i]);
+    }
 }
 
 static sc_status find_used(sc_xnn_delegate *d) {
@@ -104,6 +113,9 @@ static sc_status make_parts(sc_xnn_delegate *d, const sc_rt_start *start) {
     d->steps = sc_new_array(&d->arena, sc_xnn_step, (size_t)g->nodes.count + 1);
     d->arguments = sc_new_array(&d->arena, uint32_t, (size_t)g->external_count + 1);
     d->constant_uses = sc_new_array(&d->arena, uint8_t, (size_t)g->constants.count + 1);
+    d->finds = sc_new_array(&d->arena, uint32_t, (size_t)g->constants.count + 1);
+    d->is_packed = sc_new_array(&d->arena, uint8_t, (size_t)g->constants.count + 1);
+    d->is_needed = sc_new_array(&d->arena, uint8_t, (size_t)g->constants.count + 1);
     memset(d->arguments, 0xff, (size_t)g->external_count * sizeof *d->arguments);
     for (uint32_t v = 0; v < g->values.count; v++) SC_TRY(make_operand(d, v));
     for (uint32_t i = 0; i < g->nodes.count; i++) SC_TRY(make_step(d, i));
@@ -133,5 +145,6 @@ sc_status sc_xnn_start(sc_xnn_delegate *d, const sc_rt_start *start) {
     }
     SC_TRY(find_used(d));
     for (uint32_t i = 1; i < d->graph->constants.count; i++) sc_xnn_forget(d, i);
+    replace_packed(d);
     return sc_xnn_derive(d);
 }

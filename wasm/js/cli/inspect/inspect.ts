@@ -112,7 +112,7 @@ type Kind = ReturnType<Engine["detect"]>;
 
 /** Which files a flag is for. */
 const OF: Readonly<Record<string, readonly Kind[]>> = {
-  nodes: ["pte", "bpte"],
+  nodes: ["pte", "bpte", "packed"],
   data: ["pte", "bpte"],
   etrecord: ["etdump", "pte", "bpte"],
   program: ["etdump"],
@@ -132,6 +132,7 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
   pte: "a .pte",
   ptd: "a .ptd",
   bpte: "a .bpte",
+  packed: "a packed program",
   etdump: "a dump (.etdp)",
   etrecord: "a record (.etrecord)",
   unknown: "of an unknown kind",
@@ -264,7 +265,8 @@ function inspectRecord(engine: Engine, path: string, flags: Flags): void {
 
 function inspectFile(engine: Engine, kind: Kind, path: string, flags: Flags): void {
   if (kind === "pt2") inspectPt2(engine, path);
-  else if (kind === "pte" || kind === "bpte") inspectPte(engine, kind, path, flags);
+  else if (kind === "pte" || kind === "bpte" || kind === "packed")
+    inspectPte(engine, kind, path, flags);
   else if (kind === "etrecord") inspectRecord(engine, path, flags);
   else
     throw new SconceError(

@@ -116,13 +116,15 @@ const casesOf = (program: Program): Record<string, number> =>
     program.testSuites().map(({ methodName, testCases }) => [methodName, testCases.length]),
   );
 
+const KINDS = { pte: "executorch", bpte: "bundled", packed: "packed" } as const;
+
 function writePte(
   program: Program,
   report: ProgramReport,
   memory: readonly MemoryPlan[],
   dataFiles: readonly string[],
   allNodes: boolean,
-  kind: "pte" | "bpte",
+  kind: keyof typeof KINDS,
 ): void {
   const parts: [number, string][] = [
     [report.programBytes, "program"],
@@ -135,7 +137,7 @@ function writePte(
   const present = parts.filter(([bytes], i) => i < 2 || bytes > 0);
   const sizes = present.map(([bytes, name]) => `${formatBytes(bytes)} of ${name}`);
   const cases = kind === "bpte" ? casesOf(program) : {};
-  say(`${kind === "bpte" ? "bundled" : "executorch"} program: ${sizes.join(", ")}`);
+  say(`${KINDS[kind]} program: ${sizes.join(", ")}`);
   for (const [name, count] of Object.entries(cases))
     say(`  ${counted(count, "test case")} of method ${name}`);
   for (const method of report.methods) {
@@ -205,7 +207,7 @@ export interface PteFlags {
 /** Prints what is in a .pte. */
 export function inspectPte(
   engine: Engine,
-  kind: "pte" | "bpte",
+  kind: keyof typeof KINDS,
   path: string,
   { data: dataFiles = [], nodes: allNodes = false, etrecord }: PteFlags,
 ): void {

@@ -1,6 +1,6 @@
 // Memory whose size files or callers decide. A failure reports how much was needed, whose limit was
 // in the way, and how much would fit.
-#include "rt/load/allocate.h"
+#include "rt/allocate.h"
 
 static const char *const hint = "Export the model in half precision, or quantize it, or run it "
                                 "where there is more memory, such as in ExecuTorch's own runtime.";

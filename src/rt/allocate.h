@@ -1,7 +1,7 @@
 // Memory whose size files or callers decide. Private to src/rt.
 // Prefix: sc_rt_ (runtime) allocates here, and fails when there is no memory.
-#ifndef SC_RT_LOAD_ALLOCATE_H
-#define SC_RT_LOAD_ALLOCATE_H
+#ifndef SC_RT_ALLOCATE_H
+#define SC_RT_ALLOCATE_H
 
 #include "rt/rt.h"
 
