@@ -41,8 +41,8 @@ static const op_row rows[SC_OP_COUNT] = {
 #undef OP
 };
 
-// The schemas of all rows, one after the other; empty ones are left out. A column of pointers to them
-// would not compress.
+// The schemas of all rows, one after the other; empty ones are left out. A column of pointers to
+// them would not compress.
 static const char schema_texts[] =
 #define OP(id, schema, ...) SC_KEPT(id, schema) "\0"
 #include "ops/ops.def"
