@@ -104,6 +104,7 @@ async function packPage() {
 // The sources of a runtime, without the compiler, as one file for the package.
 const RUNTIME_SOURCES = [
   /^src\/(base|core|format|observe|ops|compute|kernels|rt|devtools\/(bundled|etdump))\/.*\.(c|h|def|inc)$/,
+  /^src\/devtools\/[^/]*\.h$/,
   /^src\/backends\/(backends\.def|\w+\/(run\/)?[^/]*\.(c|h|def))$/,
   /^src\/api\/(job|run|bundle)\/(?!write\.c).*\.(c|h)$/,
   /^src\/sconce\.h$/,

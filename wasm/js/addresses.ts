@@ -2,7 +2,7 @@
 // for word, and take the files along. Edge functions leave this file out: they import the module that they
 // name, and their bundlers would compile all of them.
 import { isCached, nextToScript } from "./locate.js";
-import { ENGINE } from "./flavour.js";
+import { ENGINE } from "./builds.js";
 import type { ModuleFlavour } from "./types/index.js";
 
 const LITERALS: Readonly<Record<ModuleFlavour, () => URL>> = {

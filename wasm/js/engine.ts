@@ -6,7 +6,7 @@ import { checkSuites } from "./program/bundle.js";
 import { open } from "./lower/compile.js";
 import { isOpened } from "./lower/manager.js";
 import { checkPrograms, inflatePrograms } from "./lower/open.js";
-import { ENGINE } from "./flavour.js";
+import { ENGINE } from "./builds.js";
 import type { AddressOf } from "./loader.js";
 import { Core } from "./module/core.js";
 import { inJob, type Job } from "./module/job.js";

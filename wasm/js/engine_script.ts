@@ -1,6 +1,6 @@
 // The script of an engine's workers. Bundlers look for the expression below, word for word, and ship the
 // script for it.
-import { ENGINE } from "./flavour.js";
+import { ENGINE } from "./builds.js";
 import type { Script } from "./spawn.js";
 
 export const SCRIPT: Script = {

@@ -4,7 +4,8 @@ import { bindExports, type RawExports, type RawImports } from "./border/abi.gen.
 import { badArgument } from "./base/check.js";
 import { messageOf, SconceError, withCause } from "./base/errors.js";
 import { hostModule } from "./base/host.js";
-import { ENGINE, FLAVOURS, sharedMemory, type Build, type Choice } from "./flavour.js";
+import { ENGINE, type Build } from "./builds.js";
+import { FLAVOURS, sharedMemory, type Choice } from "./flavour.js";
 import { nextToScript, hasFileSystem, locateAsset } from "./locate.js";
 import { absoluteUrl } from "./source/address.js";
 import { isArrayBuffer, isModule, isResponse, isUrl } from "./base/tags.js";

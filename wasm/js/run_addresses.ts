@@ -1,6 +1,6 @@
 // The addresses of the modules that only run programs, as addresses.ts has those of the whole.
 import { isCached, nextToScript } from "./locate.js";
-import { RUNTIME } from "./flavour.js";
+import { RUNTIME } from "./builds.js";
 import type { ModuleFlavour } from "./types/index.js";
 
 const LITERALS: Readonly<Record<ModuleFlavour, () => URL>> = {

@@ -1,6 +1,6 @@
 // The script of a runtime's workers. Bundlers look for the expression below, word for word, and ship the
 // script for it.
-import { RUNTIME } from "./flavour.js";
+import { RUNTIME } from "./builds.js";
 import type { Script } from "./spawn.js";
 
 export const SCRIPT: Script = {

@@ -6,7 +6,7 @@ import { Disposing } from "./base/dispose.js";
 import { prepareHost } from "./base/host.js";
 import { showAs, type Summary } from "./base/shown.js";
 import { checkOptions } from "./call/protocol.js";
-import { RUNTIME } from "./flavour.js";
+import { RUNTIME } from "./builds.js";
 import type { AddressOf } from "./loader.js";
 import { Core } from "./module/core.js";
 import { inJob } from "./module/job.js";

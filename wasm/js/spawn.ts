@@ -1,5 +1,5 @@
 // Starts a worker with a script of this package: of a page, or of Node.
-import type { Build } from "./flavour.js";
+import type { Build } from "./builds.js";
 import type { Host } from "./types/host.js";
 import { messageOf, SconceError } from "./base/errors.js";
 import { hostModule, isBun, isNode, pageOrigin, prepareHost } from "./base/host.js";

@@ -26,6 +26,7 @@ test("the page tells the kind of every document", () => {
     "run",
     "verify",
     "bundle",
+    "build-runtime",
     "pack",
     "studio",
     "docs",
@@ -67,8 +68,11 @@ test("the page has an example of every command", () => {
     );
 });
 
-// Pages are served until somebody stops it; studio.test.ts does.
-for (const command of commands.filter((line) => !/^npx sconce (studio|docs)$/.test(line)))
+// Pages are served until somebody stops it; studio.test.ts does. Modules are built by
+// build_runtime.test.ts.
+for (const command of commands.filter(
+  (line) => !/^npx sconce (studio$|docs$|build-runtime )/.test(line),
+))
   test(command, () => {
     const line = command.replaceAll("npx sconce", `"${process.execPath}" "${cli}"`);
     const options = { cwd: folder, encoding: "utf8", timeout: 20_000 } as const;

@@ -74,7 +74,7 @@ function commandsOf(text: string): string[] {
 
 // studio.test.ts serves the pages; the others are for continuous integration, or for other tests.
 const elsewhere =
-  /^(npm start|npm test|npm init -y|npm install sconce|npx sconce (studio|docs)|node examples\/\S+\.mjs)$/;
+  /^(npm start|npm test|npm init -y|npm install sconce|npx sconce (studio|docs|build-runtime .*)|node examples\/\S+\.mjs)$/;
 
 /** Commands that are run as they are: those of Sconce, and those of the first steps. */
 const known = /^(npx sconce |cp node_modules\/sconce\/\S+ \S+$|node \w+\.mjs$)/;

@@ -64,7 +64,7 @@ for (const { recipe, groupSize, bits } of ROWS) {
   });
 
   test(`${name}: a large model goes through the command`, () => {
-    const hook = fileURLToPath(new URL("./heap_report.js", import.meta.url));
+    const hook = fileURLToPath(new URL("../engine/heap_report.js", import.meta.url));
     const flags = groupSize !== undefined ? ["--group-size", String(groupSize)] : [];
     const output = join(folder, "large.pte");
     const { status, stderr } = node(

@@ -48,19 +48,19 @@ test("a weight larger than what may be held is transposed while the file is writ
   assert.ok(at > 0 && program.subarray(at, at + expected.length).equals(expected));
 });
 
-// Weights are packed for a delegate, and what they were packed from is let go; a method that shares
-// them adds none. Memory never shrinks, so that what it has come to counts what was held on the way.
+// Weights are packed for a delegate, and what they were packed from is let go; methods that share
+// them add none. Memory never shrinks, so that what it has come to counts what was held on the way.
 for (const externalConstants of [false, true])
   test(`weights of delegates are held once, ${externalConstants ? "beside" : "in"} the program`, async () => {
     const [rows, columns] = [4096, 1024];
     const weights = Float32Array.from({ length: rows * columns }, (_, i) => (i % 7) - 3);
     const source = linearOf(weights, columns);
     const lowered = engine.lower(
-      { first: source, second: source },
+      { first: source, second: source, third: source },
       { externalConstants, partitioner: "xnnpack" },
     );
     const delegates = Object.values(lowered.delegation()).map((m) => m.delegates.length);
-    assert.deepEqual(delegates, [1, 1]);
+    assert.deepEqual(delegates, [1, 1, 1]);
     const other = await createEngine();
     const dataFiles = lowered.dataFiles.map(({ name }) => lowered.dataFile(name));
     const program = other.load(lowered.buffer, { dataFiles });
@@ -78,6 +78,14 @@ for (const externalConstants of [false, true])
     );
     const [second] = program.run("second", [input]);
     assert.deepEqual(second, first);
-    assert.equal(held(), loaded, "the second method has weights of its own");
+    // Packing finds that they are there already, and keeps none of its own.
+    const shared = held();
+    assert.ok(
+      shared - loaded < 2.1 * weights.byteLength,
+      `memory grew by ${shared - loaded} bytes`,
+    );
+    const [third] = program.run("third", [input]);
+    assert.deepEqual(third, first);
+    assert.equal(held(), shared, "each method has weights of its own");
     other.dispose();
   });

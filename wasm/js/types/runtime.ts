@@ -18,8 +18,8 @@ export interface Runtime extends Resource {
   /** The bytes of memory that the module has, as `Engine.heapBytes` gives them. */
   heapBytes(): number;
   /**
-   * Opens a .pte, or the program in a bundled one (.bpte). Fails with the code "operator_missing" if
-   * the program calls an operator that runtimes leave out. An engine may have it.
+   * Opens a .pte, or the program in a bundled one (.bpte). The first run of a method fails with the
+   * code "operator_missing" if it calls an operator that runtimes leave out. An engine may have it.
    * @example
    * const program = runtime.load("model.pte");
    * const [output] = program.run("forward", [tensor(new Float32Array(4), [1, 4])]);

@@ -10,7 +10,8 @@ import { ASYNC_DISPOSE } from "../base/dispose.js";
 import { cancelled, disposed, SconceError } from "../base/errors.js";
 import { prepareHost } from "../base/host.js";
 import { nextToThis } from "../addresses.js";
-import { ENGINE, choose, machineThreads } from "../flavour.js";
+import { ENGINE } from "../builds.js";
+import { choose, machineThreads } from "../flavour.js";
 import { compileModule } from "../loader.js";
 import type { Engine, Remote } from "../types/index.js";
 

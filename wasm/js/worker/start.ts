@@ -6,7 +6,7 @@ import { ASYNC_DISPOSE } from "../base/dispose.js";
 import { fromPlainError, messageOf, SconceError, SconcePanic } from "../base/errors.js";
 import type { Host, HostAbortSignal } from "../types/host.js";
 import type { Description, Port, Reply, Start } from "./messages.js";
-import type { Build } from "../flavour.js";
+import type { Build } from "../builds.js";
 import { Caller } from "./caller.js";
 import { makeWorker, notStarted, workerHint, type NodeWorker, type Script } from "../spawn.js";
 import { absoluteUrl } from "../source/address.js";

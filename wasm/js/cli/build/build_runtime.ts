@@ -4,9 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { counted } from "../../base/counted.js";
+import { SconceError } from "../../base/errors.js";
 import { createRuntime } from "../../create_runtime.js";
 import { FLAVOURS } from "../../flavour.js";
-import type { Engine, ModuleFlavour } from "../../types/index.js";
+import type { Engine, ModuleFlavour, RuntimeProgram } from "../../types/index.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
 import { makeEngine } from "../engine.js";
 import { checkPlace, keepInputs, writeFiles } from "../files/files.js";
@@ -62,11 +63,24 @@ function needsOf(engine: Engine, paths: readonly string[]): Needs {
   return { operators: [...operators].sort(), backends: [...backends].sort() };
 }
 
+/** Throws if a method lacks something in this runtime. Without inputs it does not run. */
+function checkMethod(program: RuntimeProgram, method: string): void {
+  try {
+    program.run(method, []);
+  } catch (error) {
+    if (!(error instanceof SconceError) || error.code !== "input") throw error;
+  }
+}
+
 /** Loads each program in the new runtime: it must lack nothing. */
 async function check(wasm: Uint8Array, paths: readonly string[], flavour: string): Promise<void> {
   if (flavour !== "simd") return; // this host may not have what the others need
   const runtime = await createRuntime({ wasm, threads: 1 });
-  for (const path of paths) runtime.load(sourceOf(path)).dispose();
+  for (const path of paths) {
+    const program = runtime.load(sourceOf(path));
+    for (const method of program.methods) checkMethod(program, method);
+    program.dispose();
+  }
   runtime.dispose();
 }
 
