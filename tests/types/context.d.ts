@@ -20,6 +20,7 @@ import type {
 
 declare global {
   const engine: Engine;
+  const runtime: import("sconce").Runtime;
   const client: Client;
   const lowered: ExecutorchProgramManager;
   const program: Program;

@@ -91,7 +91,10 @@ test("an operator that runtimes leave out is named, with the way to run it", () 
       graph.erase(node);
     }
   };
-  const lowered = engine.lower({ path: modelPath("mlp.pt2") }, { transformPasses: [rare] });
+  const lowered = engine.lower(
+    { path: modelPath("mlp.pt2") },
+    { transformPasses: [rare], target: "sconce" },
+  );
   const pte = lowered.buffer;
   lowered.dispose();
   const { inputs } = readCases("mlp")[0]!;
