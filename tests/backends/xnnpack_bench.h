@@ -29,7 +29,7 @@ static inline sc_status find_no_key(void *user, sc_ctx *ctx, sc_str key, const u
 static inline void release_no_key(void *user, sc_str key) { (void)user, (void)key; }
 
 static inline void begin(bench *b) {
-    *b = (bench){.named = {find_no_key, release_no_key, NULL, 0, NULL}};
+    *b = (bench){.named = {.find = find_no_key, .release = release_no_key}};
     setup_begin(&b->s);
     CHECK_OK(sc_ops_init());
     b->graph = sc_xnn_graph_new(&b->s.arena);

@@ -7,8 +7,8 @@ import type { Resource } from "./resource.js";
 import type { Source } from "./source.js";
 
 /**
- * Loads and runs programs, on the calling thread. It is the engine's small sibling: a third of the
- * bytes, and nothing to lower, quantize or inspect. `createRuntime` makes a runtime.
+ * Loads and runs programs, on the calling thread. It has less than half of the engine's bytes, and
+ * nothing to lower, quantize or inspect. `createRuntime` makes a runtime.
  */
 export interface Runtime extends Resource {
   /** The version of the module: "0.1.0". */
