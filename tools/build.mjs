@@ -109,7 +109,7 @@ const RUNTIME_SOURCES = [
   /^src\/api\/(job|run|bundle)\/(?!write\.c).*\.(c|h)$/,
   /^src\/sconce\.h$/,
   /^wasm\/(exports|exports_run|memory)\.c$|^wasm\/(exports|numbers)\.h$/,
-  /^wasm\/(imports\.def|emscripten\.json|kept_ops\.mjs)$/,
+  /^wasm\/(imports\.def|emscripten\.json|kept_ops\.mjs|tablegen\.mjs)$/,
 ];
 
 async function packRuntime() {

@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync, existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readTable } from "./tablegen.mjs";
 
 const ops = join(dirname(fileURLToPath(import.meta.url)), "../src/ops");
 
@@ -38,34 +39,17 @@ const KINDS = {
   EXPANDED: expanded,
 };
 
-// The arguments from behind an opening parenthesis to the one that closes it. Strings side by side
-// are one.
-function argumentsAt(text, start) {
-  const list = [""];
-  let depth = 0;
-  for (const [token] of text.slice(start).matchAll(/"(?:[^"\\]|\\.)*"|[\s\S]/g)) {
-    if (token === ")" && depth-- === 0) return list.map((item) => item.trim());
-    if (token === "(") depth++;
-    if (token === "," && depth === 0) list.push("");
-    else list[list.length - 1] += depth === 0 && token.startsWith('"') ? token.slice(1, -1) : token;
-  }
-  throw new Error(`kept_ops: a row is not closed: ${text.slice(start, start + 40)}`);
-}
-
-const withoutComments = (text) => text.replace(/^\s*\/\/.*$/gm, "");
-
 /** The rows of the operator table. */
 export function readOps() {
   const names = readdirSync(ops).filter((name) => /^ops_\w+\.def$/.test(name));
-  const text = names
-    .map((name) => withoutComments(readFileSync(join(ops, name), "utf8")))
-    .join("\n");
-  const heads = [...text.matchAll(/^(OP|UNARY|VIEW|SYM|ALIAS|COMPOSITE|EXPANDED)\(/gm)];
-  return heads.map(({ 0: head, 1: kind, index }) => {
-    const row = KINDS[kind](argumentsAt(text, index + head.length));
-    const name = row.schema?.slice(0, row.schema.indexOf("(")).replace(/"?\s*"?/g, "");
-    return { ...row, name, traits: row.traits ?? "", has: row.kernel !== "NO_KERNEL" };
-  });
+  const text = names.map((name) => readFileSync(join(ops, name), "utf8")).join("\n");
+  return Object.entries(KINDS).flatMap(([kind, read]) =>
+    readTable(text, kind).map((columns) => {
+      const row = read(columns);
+      const name = row.schema.slice(0, row.schema.indexOf("("));
+      return { ...row, name, has: row.kernel !== "NO_KERNEL" };
+    }),
+  );
 }
 
 const has = (row, trait) => row.traits.split("|").some((word) => word.trim() === trait);
@@ -120,9 +104,8 @@ function calledByXnnpack() {
 
 /** The operators that loading makes of several calls, by the one that the calls end with: forms.def. */
 function readForms() {
-  const text = withoutComments(readFileSync(join(ops, "forms.def"), "utf8"));
-  return [...text.matchAll(/^FORM\(/gm)].flatMap(({ 0: head, index }) => {
-    const [id, , known] = argumentsAt(text, index + head.length);
+  const rows = readTable(readFileSync(join(ops, "forms.def"), "utf8"), "FORM");
+  return rows.flatMap(([id, , known]) => {
     const [, root] = /^(?:EARLY|LATE)\((\w+)\)$/.exec(known) ?? [];
     return root === undefined ? [] : [{ id, root }];
   });

@@ -27,7 +27,13 @@ function argumentsAt(text, start) {
 }
 
 const isQuoted = (text) => text.startsWith('"');
-const unquoted = (text) => (isQuoted(text.trim()) ? JSON.parse(text.trim()) : text.trim());
+// Strings side by side are one.
+const joined = (text) =>
+  text
+    .match(/"(?:[^"\\]|\\.)*"/g)
+    .map((one) => JSON.parse(one))
+    .join("");
+const unquoted = (text) => (isQuoted(text.trim()) ? joined(text) : text.trim());
 
 // snake_case to camelCase.
 const camel = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());

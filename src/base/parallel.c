@@ -23,8 +23,6 @@ void sc_parallel_rows(int64_t count, double nanoseconds, sc_parallel_fn *fn, voi
     sc_parallel(count, sc_parallel_step(count, nanoseconds), fn, work);
 }
 void sc_parallel_split_all(bool splits) { (void)splits; }
-void sc_parallel_begin_run(bool shares) { (void)shares; }
-void sc_parallel_end_run(void) {}
 uint64_t sc_parallel_calls(void) { return 0; }
 uint32_t sc_parallel_threads_since(uint64_t calls) {
     (void)calls;
@@ -60,19 +58,15 @@ enum { INSIDE = 0xff, NUMBER_STEP = 0x100 };
 // Ranges of a call that are counted. There are never so many, as each takes some time.
 enum { RANGES_MAX = INT32_MAX - 1 };
 
-// Looks at the gate before a thread sleeps: some 50 microseconds, and a millisecond between the
-// calls of a run. Waking a thread takes as long as many calls.
-enum { LOOKS = 20000, LOOKS_IN_RUN = 400000 };
-
-// Calls in a row that other threads helped with, after which they may wait for long. A machine with
-// fewer free cores than threads does not get there: what looks there takes time from what works.
-enum { TRUST = 32 };
+// Looks at the gate before a thread sleeps: some 50 microseconds. Calls of one run follow one
+// another faster than that, and waking a thread takes as long.
+enum { LOOKS = 20000 };
 
 static struct {
     alignas(64) _Atomic uint32_t gate;
-    _Atomic uint32_t asleep, present, patience;  // patience: looks during a run
+    _Atomic uint32_t asleep, present;
     _Atomic bool ends, failed, is_busy;
-    uint32_t width, trust;
+    uint32_t width;
     bool splits_all;
     uint64_t calls;                       // that were shared
     uint64_t last_call[SC_PARALLEL_MAX];  // by thread: the last one that it had a range of
@@ -108,8 +102,8 @@ static void wake(void) {
 
 // Looks a number of times, then sleeps. A new value of the gate wakes, because those who write it
 // look for sleepers afterwards.
-static void rest(uint32_t seen, uint32_t *looks, uint32_t most, int64_t nanoseconds) {
-    if (++*looks < most) return;
+static void rest(uint32_t seen, uint32_t *looks, int64_t nanoseconds) {
+    if (++*looks < LOOKS) return;
     atomic_fetch_add(&team.asleep, 1);
     wait_at_gate(seen, nanoseconds);
     atomic_fetch_sub(&team.asleep, 1);
@@ -155,8 +149,7 @@ void sc_parallel_serve(uint32_t thread) {
     while (!atomic_load(&team.ends)) {
         uint32_t gate = atomic_load(&team.gate);
         if (!(gate & IS_OPEN) || (gate & NUMBER) == last) {
-            const uint32_t patience = atomic_load_explicit(&team.patience, memory_order_relaxed);
-            rest(gate, &looks, patience ? patience : LOOKS, -1);
+            rest(gate, &looks, -1);
         } else if (atomic_compare_exchange_weak(&team.gate, &gate, gate + 1)) {
             if (thread < team.width && knows_memory()) take_parts(thread);
             last = gate & NUMBER;
@@ -181,26 +174,18 @@ static void close_gate(void) {
     while (gate & INSIDE) {
         if (atomic_load(&team.failed))
             sc_panic(__FILE__, __LINE__, "a thread of the engine broke in the middle of its work");
-        rest(gate, &looks, LOOKS, nanoseconds);
+        rest(gate, &looks, nanoseconds);
         gate = atomic_load(&team.gate);
     }
 }
 
-// Notes who had a range. A thread that is awake and comes too late for all of them has no core.
-static void note_helpers(bool was_awake) {
-    bool is_helped = false;
+// Notes which threads had a range.
+static void note_shares(void) {
     team.calls++;
     for (uint32_t thread = 1; thread < team.width; thread++) {
         if (!team.has_range[thread]) continue;
         team.has_range[thread] = false;
         team.last_call[thread] = team.calls;
-        is_helped = true;
-    }
-    if (was_awake && is_helped) {
-        team.trust += team.trust < TRUST;
-    } else if (was_awake) {
-        team.trust = 0;
-        atomic_store_explicit(&team.patience, 0, memory_order_relaxed);
     }
 }
 
@@ -212,11 +197,10 @@ static void share(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
     team.work = work;
     team.pages = known_pages();
     atomic_store_explicit(&team.taken, 0, memory_order_relaxed);
-    const bool was_awake = !atomic_load(&team.asleep);
     open_gate();
     take_parts(0);
     close_gate();
-    note_helpers(was_awake);
+    note_shares();
 }
 
 void sc_parallel(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
@@ -234,7 +218,7 @@ void sc_parallel(int64_t count, int64_t step, sc_parallel_fn *fn, void *work) {
 }
 
 // Nanoseconds of a range, which a thread takes in 100, and of the least work to share.
-enum { RANGE = 4000, LEAST = 5000 };
+enum { RANGE = 8000, LEAST = 10000 };
 
 // A few ranges are as many as threads, or a multiple, so that no thread has one more than others.
 int64_t sc_parallel_step(int64_t count, double nanoseconds) {
@@ -257,15 +241,7 @@ void sc_parallel_rows(int64_t count, double nanoseconds, sc_parallel_fn *fn, voi
 
 void sc_parallel_split_all(bool splits) { team.splits_all = splits; }
 
-// --- Runs ----------------------------------------------------------------------------------------
-
-void sc_parallel_begin_run(bool shares) {
-    if (!shares || team.trust < TRUST) return;
-    atomic_store_explicit(&team.patience, LOOKS_IN_RUN, memory_order_relaxed);
-    wake();
-}
-
-void sc_parallel_end_run(void) { atomic_store_explicit(&team.patience, 0, memory_order_relaxed); }
+// --- Shares --------------------------------------------------------------------------------------
 
 uint64_t sc_parallel_calls(void) { return team.calls; }
 

@@ -47,11 +47,6 @@ int64_t sc_parallel_step(int64_t count, double nanoseconds);
 // Calls `fn` for ranges of such rows. Little work is done at once, at no cost. It may be called
 // inside of a part, too.
 void sc_parallel_rows(int64_t count, double nanoseconds, sc_parallel_fn *fn, void *work);
-// Surround a run of a program: its calls follow one another, so threads stay awake in between.
-// `shares`: such a run had calls for them before. An idle engine leaves the cores alone.
-void sc_parallel_begin_run(bool shares);
-void sc_parallel_end_run(void);
-
 // The number of calls that were shared so far, and how many threads had a range of one since then:
 // at least 1, the caller's.
 uint64_t sc_parallel_calls(void);

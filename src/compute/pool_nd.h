@@ -15,7 +15,7 @@ typedef struct sc_nd_pooling {
     const void *input;
     void *output;
     int64_t *indices;  // positions of maxima, laid out as the output; NULL for averages
-    // Of other dtypes than f32:
+    // The members below are for dtypes other than f32.
     uint32_t element_size;  // in bytes, of the input and the output
     bool is_real;           // elements become doubles; else int64_t, whose sums wrap
     // Converts `n` elements that lie `stride` elements apart to a dense block of such numbers.

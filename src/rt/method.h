@@ -73,7 +73,6 @@ struct sc_rt_method {
     sc_rt_packed *packed;
     sc_rt_loose *loose;
     uint32_t loose_count;
-    bool is_shared;  // other threads could have helped with the last run
 };
 
 // The index of a value in the method's array.

@@ -148,21 +148,6 @@ TEST(parallel_knows_who_helped) {
     team_close();
 }
 
-// Runs change how long threads wait, not what they do.
-TEST(parallel_shares_in_and_between_runs) {
-    team_open(3);
-    for (int run = 0; run < 200; run++) {
-        sc_parallel_begin_run(run % 3 > 0);
-        for (int call = 0; call < 10; call++) {
-            tally t = {0};
-            sc_parallel(PARTS, 10, count_part, &t);
-            check_all_done(&t, PARTS);
-        }
-        sc_parallel_end_run();
-    }
-    team_close();
-}
-
 // Threads come and go between calls.
 TEST(parallel_opens_and_closes) {
     for (int round = 0; round < 100; round++) {

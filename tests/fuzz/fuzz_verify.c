@@ -38,9 +38,9 @@ static void use(sc_job *job) {
     const sc_status status = sc_bundle_read(job, &answer);
     SC_ASSERT(status == SC_OK || sc_job_ctx(job)->error_count > 0);
     if (status == SC_OK) check_json(answer);
-    for (uint32_t s = 0; s <= sc_job_running(job)->bundle.suites.suite_count && left; s++) {
-        const uint32_t cases = s < sc_job_running(job)->bundle.suites.suite_count
-                                   ? sc_job_running(job)->bundle.suites.suites[s].case_count
+    for (uint32_t s = 0; s <= sc_job_running(job)->bundle.calls.suite_count && left; s++) {
+        const uint32_t cases = s < sc_job_running(job)->bundle.calls.suite_count
+                                   ? sc_job_running(job)->bundle.calls.suites[s].case_count
                                    : 0;
         for (uint32_t i = 0; i <= cases && left; i++, left--) verify(job, s, i);
     }

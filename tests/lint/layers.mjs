@@ -14,40 +14,6 @@ import { halves } from "./layers_halves.mjs";
 import { checkLayers } from "./layers_rules.mjs";
 import { listFiles, readText, reporter } from "./tree.mjs";
 
-// All that the interface stands on.
-const belowApi = [
-  "sconce.h",
-  "devtools/etrecord",
-  "devtools/dump_threads.h",
-  "devtools/inspect",
-  "backend",
-  "backends/backends.def",
-  "backends/host",
-  "devtools/bundled",
-  "devtools/etdump",
-  "quant",
-  "observe",
-  "pt2",
-  "trace/coverage",
-  "trace/kept",
-  "passes",
-  "plan",
-  "emit",
-  "rt/rt.h",
-  "rt/train.h",
-  "rt/event.h",
-  "rt/backend.h",
-  "rt/look/look.h",
-  "kernels",
-  "ir",
-  "format",
-  "ops",
-  "core",
-  "base",
-  "*_fbs.h",
-];
-// Headers of a folder that declare for others what its rooms define, and which rooms.
-const fronts = { "rt/rt.h": ["rt/load", "rt/run"], "rt/backend.h": ["rt/run"] };
 // All that running programs stands on.
 const belowRun = [
   "sconce.h",
@@ -67,6 +33,24 @@ const belowRun = [
   "base",
   "*_fbs.h",
 ];
+// All that the interface stands on.
+const belowApi = [
+  ...belowRun,
+  "devtools/etrecord",
+  "devtools/inspect",
+  "backend",
+  "quant",
+  "observe",
+  "pt2",
+  "trace/coverage",
+  "trace/kept",
+  "passes",
+  "plan",
+  "emit",
+  "ir",
+];
+// Headers of a folder that declare for others what its rooms define, and which rooms.
+const fronts = { "rt/rt.h": ["rt/load", "rt/run"], "rt/backend.h": ["rt/run"] };
 // A row is a folder of src/ at any depth, or one file without its suffix ("rt/load/bind"); the longest
 // that fits a file is its row. It lists what the files may include besides their own folder (a file
 // whose folder has no row: besides itself): a folder, a file or a header of src/ ("rt/backend.h");

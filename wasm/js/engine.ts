@@ -1,6 +1,5 @@
 // The engine: everything Sconce does, synchronously and on this thread. Each call works in a
 // job of its own, so that disposing what it returned frees all that it took.
-import { importBackend, registerBackend } from "./module/register_backend.js";
 import { checkTable, ENGINE_OPTIONS } from "./base/check.js";
 import { checkSuites } from "./program/bundle.js";
 import { open } from "./lower/compile.js";
@@ -10,7 +9,7 @@ import { ENGINE } from "./builds.js";
 import type { AddressOf } from "./loader.js";
 import { Core } from "./module/core.js";
 import { inJob, type Job } from "./module/job.js";
-import { Disposing } from "./base/dispose.js";
+import { CoreOwner } from "./module/core_owner.js";
 import { prepareHost } from "./base/host.js";
 import { openInspector } from "./record/inspector.js";
 import { loadProgram } from "./program/loaded.js";
@@ -19,13 +18,11 @@ import { isPlannerWord } from "./call/options.js";
 import { checkOptions } from "./call/protocol.js";
 import { parseRecord } from "./record/record.js";
 import { makeSession } from "./recipe/session.js";
-import { showAs, type Summary } from "./base/shown.js";
+import { showAs } from "./base/shown.js";
 import { LIBRARY } from "./pass/library.js";
 import type {
-  Backend,
   BundleOptions,
   CallOptions,
-  Capabilities,
   CompilationReport,
   EdgeProgramManager,
   Engine,
@@ -54,35 +51,18 @@ import type {
   TransformAndLowerOptions,
 } from "./types/index.js";
 
-class SyncEngine extends Disposing implements Engine {
+class SyncEngine extends CoreOwner implements Engine {
   readonly [Symbol.toStringTag] = "Engine";
-  readonly version: string;
   private tables: Meta | undefined;
 
-  constructor(private readonly core: Core) {
-    super();
+  constructor(core: Core) {
+    super(core);
     for (const { name, pass } of LIBRARY) core.passes.add(pass, name, () => false);
-    this.version = core.memory.zeroTerminated(core.raw.version());
   }
 
   /** Works in a fresh job, which stays open only if the work succeeds and keeps it. */
   private inJob<T>(body: (job: Job) => T, keep: boolean): T {
     return inJob(this.core, body, keep);
-  }
-
-  capabilities(): Capabilities {
-    return this.core.capabilities();
-  }
-
-  /** The parts that a person wants to see of it; throws once it is disposed. */
-  summary(): Summary {
-    const { version, core } = this;
-    const heapBytes = core.enter(undefined, {}, () => core.memory.heapBytes);
-    return { version, binary: core.flavour, heapBytes };
-  }
-
-  heapBytes(): number {
-    return this.core.memory.heapBytes;
   }
 
   meta(): Meta {
@@ -231,14 +211,6 @@ class SyncEngine extends Disposing implements Engine {
     return this.inJob((job) => parseRecord(this.core, job, source), true);
   }
 
-  registerBackend<State>(backend: Backend<State>): void {
-    registerBackend(this.core, backend as Backend);
-  }
-
-  importBackend(module: ModuleUrl): Promise<string> {
-    return importBackend(this.core, module);
-  }
-
   private readonly isPass = (name: string): boolean =>
     this.meta().passes.some((own) => own.name === name);
 
@@ -269,9 +241,9 @@ class SyncEngine extends Disposing implements Engine {
     return this.core.planners.import(module, isPlannerWord);
   }
 
-  dispose(): void {
+  override dispose(): void {
     this.tables = undefined;
-    this.core.kill();
+    super.dispose();
   }
 }
 

@@ -21,20 +21,6 @@ export {
 export { combineRecipes } from "./recipe/combine.js";
 export { decibelsOf } from "./recipe/quantize/report.js";
 export { ExportRecipe, RecipeRegistry, XNNPackRecipeType } from "./recipe/registry.js";
-export { SconceError, SconcePanic, type ErrorJson } from "./base/errors.js";
-export { fetchSource, openUrl } from "./source/fetch_source.js";
-export { cachedFiles, forgetFiles } from "./source/cache.js";
-export { tensor, type TensorMaker } from "./tensor/tensor.js";
 export { quantizeInputs, quantizeOutputs } from "./pass/quantize_io.js";
 export { isGraphNode, replacePattern } from "./pass/replace.js";
-export { isTensor } from "./tensor/bytes.js";
-export {
-  reshape,
-  softmax,
-  toComplex,
-  toNumbers,
-  topk,
-  topkRows,
-  type Ranked,
-} from "./tensor/numbers.js";
-export type * from "./types/index.js";
+export * from "./run_library.js";

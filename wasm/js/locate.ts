@@ -25,6 +25,25 @@ export const here = script?.replace(VITE_CACHE, "/node_modules/sconce/dist/index
 export const nextToScript = (name: string): string | undefined =>
   here !== undefined && URL.canParse(name, here) ? new URL(name, here).href : undefined;
 
+/**
+ * Gives the addresses of files in the folder of this script, by a word for each. The expressions of
+ * `literals` are for bundlers, which may put relative addresses in their place. Undefined in a
+ * CommonJS bundle.
+ */
+export const addressesOf =
+  <Word extends string>(
+    files: Readonly<Record<Word, string>>,
+    literals: Readonly<Record<Word, () => URL>>,
+  ) =>
+  (word: Word): string | undefined => {
+    if (isCached) return nextToScript(files[word]);
+    try {
+      return literals[word]().href;
+    } catch {
+      return undefined; // its scripts have no address
+    }
+  };
+
 /** Is this a host where addresses of files can be read? */
 export const hasFileSystem = (): boolean => hostModule<FileSystem>("node:fs") !== undefined;
 

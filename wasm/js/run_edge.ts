@@ -3,7 +3,11 @@
 import { makeRuntime } from "./runtime.js";
 import type { Runtime, RuntimeOptions } from "./types/index.js";
 
-export { createRuntimeClient } from "./worker/runtime_client.js";
+export {
+  createRuntimeClient,
+  type RuntimeClient,
+  type RuntimeClientOptions,
+} from "./worker/runtime_client.js";
 export * from "./run_library.js";
 
 /**

@@ -1,5 +1,4 @@
-// All that programs which run models need besides a runtime; re-exports only.
-export type { RuntimeClient, RuntimeClientOptions } from "./worker/runtime_client.js";
+// All that running models takes besides an engine or a runtime; re-exports only.
 export { SconceError, SconcePanic, type ErrorJson } from "./base/errors.js";
 export { fetchSource, openUrl } from "./source/fetch_source.js";
 export { cachedFiles, forgetFiles } from "./source/cache.js";

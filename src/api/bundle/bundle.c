@@ -82,9 +82,9 @@ sc_status sc_bundle_read(sc_job *job, sc_str *json) {
     sc_json_writer_init(&w, &sb, SC_JSON_COMPACT);
     sc_json_begin_array(&w);
     // Elements that were made row-major live as long as the text.
-    for (uint32_t i = 0; i < sc_job_running(job)->bundle.suites.suite_count; i++)
-        SC_TRY(put_suite(&job->ctx, &w, &job->text_arena,
-                         &sc_job_running(job)->bundle.suites.suites[i]));
+    const sc_bundled *calls = &sc_job_running(job)->bundle.calls;
+    for (uint32_t i = 0; i < calls->suite_count; i++)
+        SC_TRY(put_suite(&job->ctx, &w, &job->text_arena, &calls->suites[i]));
     sc_json_end_array(&w);
     *json = sc_sb_str(&sb);
     return SC_OK;
@@ -196,9 +196,9 @@ static sc_status put_verdicts(sc_job *job, sc_bundled_values expected, double rt
 
 static sc_status find_case(sc_job *job, uint32_t suite, uint32_t test_case,
                            const sc_bundled_case **out) {
-    if (suite < sc_job_running(job)->bundle.suites.suite_count &&
-        test_case < sc_job_running(job)->bundle.suites.suites[suite].case_count) {
-        *out = &sc_job_running(job)->bundle.suites.suites[suite].cases[test_case];
+    const sc_bundled *calls = &sc_job_running(job)->bundle.calls;
+    if (suite < calls->suite_count && test_case < calls->suites[suite].case_count) {
+        *out = &calls->suites[suite].cases[test_case];
         return SC_OK;
     }
     return sc_fail(&job->ctx, SC_ERR_ARGUMENT, NULL, "there is no case %u in suite %u", test_case,
@@ -212,7 +212,7 @@ sc_status sc_bundle_verify(sc_job *job, uint32_t suite, uint32_t test_case, doub
     sc_rt_method_info info;
     SC_TRY(find_case(job, suite, test_case, &found));
     sc_bundle_spot at = {.ctx = ctx,
-                         .method = sc_job_running(job)->bundle.suites.suites[suite].method,
+                         .method = sc_job_running(job)->bundle.calls.suites[suite].method,
                          .test_case = test_case};
     SC_TRY(sc_bundle_method(job, at.method, &info));
     SC_TRY(sc_bundle_check_case(&at, found, &info));

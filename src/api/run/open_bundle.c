@@ -16,7 +16,7 @@ static sc_status read_whole(sc_ctx *ctx, sc_source *source, void **out) {
 
 // The program's own alignment is right in place, unless the file is damaged.
 static sc_status align_program(sc_ctx *ctx, sc_open_bundle *bundle) {
-    sc_bundled *bundled = &bundle->suites;
+    sc_bundled *bundled = &bundle->calls;
     if ((uintptr_t)bundled->program % 16 == 0) return SC_OK;
     bundle->program = sc_try_alloc(bundled->program_bytes);
     if (!bundle->program)
@@ -38,9 +38,9 @@ sc_status sc_open_bundle_read(sc_ctx *ctx, sc_open_bundle *bundle, sc_source *fi
     if (!sc_size_from_u64(file->size, &size) || size > INT32_MAX)
         return sc_fail(ctx, SC_ERR_LIMIT, NULL, "a bundled program must be smaller than 2 GB");
     SC_TRY(read_whole(ctx, file, &bundle->file));
-    SC_TRY(sc_bundled_read(ctx, ctx->arena, bundle->file, size, &bundle->suites));
+    SC_TRY(sc_bundled_read(ctx, ctx->arena, bundle->file, size, &bundle->calls));
     SC_TRY(align_program(ctx, bundle));
-    const sc_bundled *bundled = &bundle->suites;
+    const sc_bundled *bundled = &bundle->calls;
     *program = sc_source_from_memory(ctx->arena, bundled->program, bundled->program_bytes);
     return SC_OK;
 }

@@ -7,9 +7,9 @@
 #include "sconce.h"
 
 typedef struct sc_open_bundle {
-    sc_bundled suites;  // none for a program outside a bundle
-    void *file;         // its bytes
-    void *program;      // the program's bytes, if they were not aligned; else NULL
+    sc_bundled calls;  // none for a program outside a bundle
+    void *file;        // its bytes
+    void *program;     // the program's bytes, if they were not aligned; else NULL
 } sc_open_bundle;
 
 // The program in a file: the file itself, unless it is a bundle. Closing the bundle frees it.

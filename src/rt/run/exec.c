@@ -5,7 +5,6 @@
 // from rewriting.
 // In wasm: -Os
 #include "base/hash.h"
-#include "base/parallel.h"
 #include "rt/operands.h"
 #include "rt/run/delegate.h"
 #include "rt/run/shape.h"
@@ -166,18 +165,13 @@ sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {
     ctx->where.method = m->name;
     sc_rt_tell_begin(m, SC_RT_EVENT_RUN, NULL);
     restore_loose(m);
-    const bool is_outermost = ctx->run_depth++ == 0;
-    const uint64_t shared_calls = sc_parallel_calls();
-    if (is_outermost) {
+    sc_status status = place_inputs(ctx, m);
+    if (ctx->run_depth++ == 0) {
         ctx->instructions_left = ctx->limits.instruction_max;
         ctx->run_done = 0;
-        sc_parallel_begin_run(m->is_shared);
     }
-    sc_status status = place_inputs(ctx, m);
     if (status == SC_OK) status = run_code(ctx, m);
     ctx->run_depth--;
-    if (is_outermost) sc_parallel_end_run();
-    m->is_shared = sc_parallel_calls() > shared_calls;
     sc_rt_tell_end(m, SC_RT_EVENT_RUN, NULL, status);
     ctx->where = outer;
     return status;
