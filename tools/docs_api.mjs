@@ -5,7 +5,8 @@ import ts from "typescript-5.9";
 import { inRoot } from "./steps.mjs";
 
 const page = inRoot("docs/api.md");
-const program = ts.createProgram([inRoot("dist/index.d.ts")], { lib: ["lib.es2023.d.ts"] });
+const entries = { index: inRoot("dist/index.d.ts"), llm: inRoot("dist/llm.d.ts") };
+const program = ts.createProgram(Object.values(entries), { lib: ["lib.es2023.d.ts"] });
 const checker = program.getTypeChecker();
 
 // --- Doc comments --------------------------------------------------------------------------------
@@ -96,11 +97,14 @@ function entryOf(name, declarations) {
 const isValue = (node) =>
   ts.isFunctionDeclaration(node) || ts.isVariableDeclaration(node) || ts.isClassDeclaration(node);
 
-const index = checker.getSymbolAtLocation(program.getSourceFile(inRoot("dist/index.d.ts")));
-const exported = checker.getExportsOfModule(index).map((symbol) => {
-  const meant = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
-  return { name: symbol.name, declarations: (meant.declarations ?? []).map(behindAlias) };
-});
+/** The names that an entry of the package exports, with their declarations. */
+function exportsOf(entry) {
+  const module = checker.getSymbolAtLocation(program.getSourceFile(entry));
+  return checker.getExportsOfModule(module).map((symbol) => {
+    const meant = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+    return { name: symbol.name, declarations: (meant.declarations ?? []).map(behindAlias) };
+  });
+}
 
 /** The interface that a type only gives its own name to, as `type ExportRecipe = Recipe` does. */
 function behindAlias(node) {
@@ -113,8 +117,8 @@ function behindAlias(node) {
 }
 
 /** The entries of the declarations that are asked for; a value and a type may share a name. */
-function section(isWanted) {
-  const rows = exported
+function section(entry, isWanted) {
+  const rows = exportsOf(entry)
     .map(({ name, declarations }) => [name, declarations.filter(isWanted)])
     .filter(([, declarations]) => declarations.length > 0);
   const order = ([a], [b]) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1);
@@ -131,11 +135,17 @@ This page is made from the declarations of the library by \`npm run docs\`.
 
 ## Functions and values
 
-${section(isValue)}
+${section(entries.index, isValue)}
 
 ## Types
 
-${section((node) => !isValue(node))}
+${section(entries.index, (node) => !isValue(node))}
+
+## Language models
+
+[Language models](language-models.md) shows them in use. All of these are exported by \`sconce/llm\`.
+
+${section(entries.llm, () => true)}
 `;
 
 const before = readFileSync(page, { encoding: "utf8", flag: "a+" });

@@ -71,6 +71,8 @@ const library = {
   "library.ts": ["run_library.ts", "worker", "recipe", "lower", "pass", "tensor", ...sources],
   "index.ts": ["create.ts", "library.ts"],
   "edge.ts": ["engine.ts", "library.ts", ...ground],
+  llm: ["tensor", ...ground],
+  "llm.ts": ["llm"],
   "worker.ts": ["create.ts", "worker", "call", ...ground],
   "require.cts": ["index.ts"],
   "cli/usage.ts": [],

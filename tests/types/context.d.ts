@@ -22,6 +22,9 @@ declare global {
   const engine: Engine;
   const runtime: import("sconce").Runtime;
   const client: Client;
+  const lm: import("sconce/llm").LanguageModel;
+  const conversation: import("sconce/llm").Conversation;
+  const [tokenizer, tokenizerConfig]: [string, string];
   const lowered: ExecutorchProgramManager;
   const program: Program;
   const edge: EdgeProgramManager;

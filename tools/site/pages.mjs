@@ -8,6 +8,7 @@ export const SECTIONS = [
     title: "Use it",
     pages: [
       "docs/running.md",
+      "docs/language-models.md",
       "docs/files.md",
       "docs/caching.md",
       "docs/bundlers.md",

@@ -14,7 +14,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { createClient, createEngine, tensor, type Client, type Engine } from "sconce";
+import { createClient, createEngine, tensor, type Client, type Engine, type Program } from "sconce";
+import { openLanguageModel, type LanguageModel } from "sconce/llm";
+import { samplePath } from "../setup/reference.js";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const home = process.cwd();
@@ -24,6 +26,7 @@ const PAGES = [
   "bundled-programs",
   "delegation",
   "javascript",
+  "language-models",
   "lowering",
   "quantization",
   "training",
@@ -36,6 +39,26 @@ const isElsewhere = (code: string): boolean => /https:|compileSpecs|\{ url \}/.t
 
 let engine: Engine;
 let client: Client;
+let story: Program;
+let lm: LanguageModel;
+
+/** The story teller with its tokenizer, as story.pte and tokenizer.bin. */
+async function makeStory(): Promise<void> {
+  const file = (name: string): string => samplePath(`stories260k.${name}`);
+  const methods = { prefill: file("prefill.pt2"), decode: file("decode.pt2") };
+  const constantMethods = { get_max_seq_len: 256 };
+  const lowered = engine.lower(methods, { constantMethods, shareMutableBuffers: true });
+  writeFileSync("story.pte", lowered.buffer);
+  lowered.dispose();
+  copyFileSync(file("tokenizer.bin"), "tokenizer.bin");
+  story = engine.load("story.pte");
+  lm = await openLanguageModel({
+    program: story,
+    tokenizer: readFileSync("tokenizer.bin"),
+    chatTemplate: (messages) => messages.map(({ content }) => content as string).join("\n"),
+  });
+}
+
 before(async () => {
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(root, join(folder, "node_modules/sconce"));
@@ -49,6 +72,7 @@ before(async () => {
   process.chdir(folder);
   engine = await createEngine();
   client = await createClient();
+  await makeStory();
 });
 after(async () => {
   process.chdir(home);
@@ -58,7 +82,7 @@ after(async () => {
 });
 
 /** The names that the documents do not declare, as tests/types/context.d.ts has them. */
-function context(): Record<string, unknown> {
+function context(page: string): Record<string, unknown> {
   const input = tensor(new Float32Array(64).fill(1), [4, 16]);
   const bytes = new Uint8Array(readFileSync("model.pt2"));
   const lowered = engine.lower("model.pt2", { partitioner: "xnnpack" });
@@ -66,7 +90,8 @@ function context(): Record<string, unknown> {
     engine,
     client,
     lowered,
-    program: engine.load(lowered),
+    program: page === "language-models" ? story : engine.load(lowered),
+    lm,
     edge: engine.toEdge("model.pt2"),
     input,
     inputs: [input],
@@ -85,8 +110,9 @@ for (const page of PAGES) {
     const line = text.slice(0, index).split("\n").length;
     count++;
     test(`docs/${page}.md, line ${line}`, async ({ mock }) => {
-      Object.assign(globalThis, context());
-      for (const name of ["log", "error"] as const) mock.method(console, name, () => undefined);
+      Object.assign(globalThis, context(page));
+      for (const name of ["log", "warn", "error"] as const)
+        mock.method(console, name, () => undefined);
       const file = join(folder, `${page}_${line}.mjs`);
       writeFileSync(file, code!);
       await import(pathToFileURL(file).href);

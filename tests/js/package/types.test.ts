@@ -18,6 +18,7 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as library from "sconce";
+import * as languageModels from "sconce/llm";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 let folder = "";
@@ -98,10 +99,12 @@ test("the declarations need neither the DOM library nor @types/node", async () =
   write(
     "bare.ts",
     `import { createClient, createEngine, tensor } from "sconce";
+     import { openLanguageModel } from "sconce/llm";
      import "sconce/worker";
      import wasm from "sconce/sconce.wasm";
      export const engine = createEngine({ wasm });
      export const client = createClient();
+     export const lm = engine.then((one) => openLanguageModel({ program: one.load(""), tokenizer: "" }));
      export const numbers: Float32Array = tensor([1]).data;`,
   );
   for (const types of [[], ["node"]])
@@ -142,7 +145,9 @@ function exportedTypes(): string[] {
 
 /** The examples of doc comments, which import everything. */
 const REFERENCE = "docs/api.md";
-const IMPORTS = `import { ${Object.keys(library).join(", ")}, type TensorOf } from "sconce";\n`;
+const IMPORTS =
+  `import { ${Object.keys(library).join(", ")}, type TensorOf } from "sconce";\n` +
+  `import { ${Object.keys(languageModels).join(", ")} } from "sconce/llm";\n`;
 
 /** Every block of JavaScript or TypeScript in the documents, as a module of its own. */
 function blocks(): string[] {

@@ -1,0 +1,229 @@
+// The cache of a program and the tokens that it holds: new tokens are run, in calls as long as the
+// program takes, and tokens that a prompt shares with the cache are not run again.
+import { cancelled, SconceError } from "../base/errors.js";
+import { isTensorLike } from "../tensor/bytes.js";
+import type { HostAbortSignal } from "../types/host.js";
+import type { InputValue, ProgramValueInfo, Tensor, Value } from "../types/index.js";
+import { nextCall, type Embedding, type Encoder, type Layout, type Step } from "./layout.js";
+import { pause } from "./pause.js";
+import { Scores } from "./scores.js";
+import type { LanguageProgram } from "./types.js";
+
+/** Longer work of an engine keeps the thread from its other work, such as a button that stops it. */
+const PAUSE_MS = 8;
+
+const integers = (values: readonly number[], info: ProgramValueInfo): InputValue => {
+  if (info.kind === "int") return values[0]!;
+  const shape = info.shape?.length === 0 ? [] : [values.length];
+  const isWide = info.dtype !== "int32";
+  const data = isWide ? BigInt64Array.from(values, BigInt) : Int32Array.from(values);
+  const dtype = isWide ? "int64" : "int32";
+  return { dtype, shape: info.shape?.length === 2 ? [1, ...shape] : shape, data } as Tensor;
+};
+
+const upTo = (from: number, count: number): number[] =>
+  Array.from({ length: count }, (_, i) => from + i);
+
+/** A tensor [1, S, ...] with a row for each of `count` tokens. */
+function rowsOf(value: Value | undefined, method: string, count: number): Tensor {
+  const shape = isTensorLike(value) ? value.shape : [];
+  if (shape[0] === 1 && shape[1] === count && shape.length > 2) return value as Tensor;
+  throw new SconceError(
+    "mismatch",
+    `method '${method}' did not give a row for each of ${count} tokens`,
+    "Export the model again: its methods do not fit each other.",
+  );
+}
+
+/** Rows of several calls as one tensor, the first `count` of them. */
+function joined(parts: readonly Tensor[], count: number): Tensor {
+  const [first] = parts as [Tensor];
+  if (parts.length === 1 && first.shape[1] === count) return first;
+  const rest = first.shape.slice(2);
+  const Data = first.data.constructor as new (length: number) => Float32Array;
+  const data = new Data(rest.reduce((product, size) => product * size, count));
+  let at = 0;
+  for (const part of parts) {
+    const fitting = (part.data as Float32Array).subarray(0, data.length - at);
+    data.set(fitting, at);
+    at += fitting.length;
+  }
+  return { dtype: first.dtype, shape: [1, count, ...rest], data } as Tensor;
+}
+
+/** The facts about a cache that a context needs. */
+export interface ContextFacts {
+  /** The most tokens. */
+  readonly length: number;
+  /** The most tokens of a call. */
+  readonly chunk: number;
+  /** True if a worker runs the program, so that calls can be cancelled. */
+  readonly isRemote: boolean;
+  /** False if the state cannot go back to an earlier position. */
+  readonly canRewind: boolean;
+}
+
+/** The tokens of a program's cache, and the calls that add to them. */
+export class Context {
+  /** The tokens in the cache, each at its position. */
+  private tokens: number[] = [];
+  /** True if the cache may hold something else than these tokens. */
+  private isStale = true;
+  private states: Tensor | undefined;
+  private paused = performance.now();
+  private readonly scores: Scores;
+
+  constructor(
+    private readonly program: LanguageProgram,
+    private readonly layout: Layout,
+    private readonly facts: ContextFacts,
+  ) {
+    this.scores = new Scores(layout.prefill.vocabulary);
+  }
+
+  /** The most tokens. */
+  get length(): number {
+    return this.facts.length;
+  }
+
+  /** The number of tokens in the cache. */
+  get used(): number {
+    return this.tokens.length;
+  }
+
+  /** Empties the cache. */
+  async reset(): Promise<void> {
+    this.tokens = [];
+    this.isStale = false;
+    this.states = undefined;
+    await this.program.reset();
+  }
+
+  /**
+   * Makes the cache end where the prompt goes on with other tokens. Gives the number of tokens of the
+   * prompt that it has, which is never all: the scores of the last one are needed.
+   */
+  async keep(prompt: readonly number[]): Promise<number> {
+    const { tokens } = this;
+    const most = Math.min(tokens.length, prompt.length - 1);
+    let shared = 0;
+    while (shared < most && tokens[shared] === prompt[shared]) shared++;
+    const isBehind = shared < tokens.length && !this.facts.canRewind;
+    if (this.isStale || !this.layout.prefill.isCached || shared === 0 || isBehind) {
+      await this.reset();
+      return 0;
+    }
+    tokens.length = shared;
+    return shared;
+  }
+
+  /** Runs tokens behind those of the cache. Gives the scores of the last one. */
+  async add(tokens: readonly number[], signal: HostAbortSignal | undefined): Promise<Float32Array> {
+    if (!this.layout.prefill.isCached) return this.whole([...this.tokens, ...tokens], signal);
+    let scores: Float32Array | undefined;
+    for (let at = 0; at < tokens.length;) {
+      const left = tokens.length - at;
+      const { step, taken } = nextCall(this.layout, left, this.facts.chunk);
+      scores = await this.call(step, tokens.slice(at, at + taken), signal);
+      at += taken;
+    }
+    return scores!;
+  }
+
+  /** Runs all tokens anew, for a program without a cache. */
+  private async whole(
+    tokens: number[],
+    signal: HostAbortSignal | undefined,
+  ): Promise<Float32Array> {
+    this.tokens = [];
+    return this.call(this.layout.prefill, tokens, signal);
+  }
+
+  /** Runs the prompt of a model with an encoder, whose decoder begins with one token. */
+  async encode(
+    { method, inputs, length, isDynamic }: Encoder,
+    prompt: readonly number[],
+    signal: HostAbortSignal | undefined,
+  ): Promise<void> {
+    const size = isDynamic ? prompt.length : length;
+    const ids = upTo(0, size).map((i) => prompt[i] ?? 0);
+    const mask = upTo(0, size).map((i) => (i < prompt.length ? 1 : 0));
+    const given = inputs.map((info, i) => integers(i === 0 ? ids : mask, info));
+    const [states] = await this.run(method, given, signal);
+    if (!isTensorLike(states))
+      throw new SconceError("mismatch", `method '${method}' gave no tensor of states`);
+    this.states = states as Tensor;
+  }
+
+  /** One call: positions, padding, and what is in the cache afterwards. */
+  private async call(
+    step: Step,
+    tokens: readonly number[],
+    signal: HostAbortSignal | undefined,
+  ): Promise<Float32Array> {
+    const start = this.tokens.length;
+    const size = step.isDynamic ? tokens.length : step.length;
+    if (size > tokens.length && start + size > this.length)
+      throw new SconceError(
+        "limit",
+        `method '${step.method}' takes ${size} tokens at once, and the context has room for ${this.length - start}`,
+        "Export the model with a method for one token.",
+      );
+    const padded = [...tokens, ...new Array<number>(size - tokens.length).fill(0)];
+    const rows = this.layout.embedding && (await this.embed(this.layout.embedding, padded, signal));
+    const inputs = step.inputs.map(({ role, info }): InputValue => {
+      if (role === "tokens") return integers(padded, info);
+      if (role === "start") return integers([start], info);
+      if (role === "positions") return integers(upTo(start, size), info);
+      if (role === "states") return this.states ?? null;
+      return rowsOf(rows?.[role === "embeddings" ? 0 : 1], this.layout.embedding!.method, size);
+    });
+    const outputs = await this.run(step.method, inputs, signal);
+    const scores = this.scores.at(outputs[step.scores], step.method, tokens.length - 1);
+    this.tokens.push(...tokens);
+    this.isStale = false;
+    return scores;
+  }
+
+  /** The rows of tokens, by the method that has the table. */
+  private async embed(
+    { method, input, length, isDynamic }: Embedding,
+    tokens: readonly number[],
+    signal: HostAbortSignal | undefined,
+  ): Promise<Value[]> {
+    const parts: Value[][] = [];
+    for (let at = 0; at < tokens.length; at += length) {
+      const count = isDynamic ? Math.min(length, tokens.length - at) : length;
+      const ids = upTo(at, count).map((i) => tokens[i] ?? 0);
+      const outputs = await this.run(method, [integers(ids, input)], signal);
+      parts.push(outputs.map((output) => rowsOf(output, method, count)));
+    }
+    return parts[0]!.map((_, i) =>
+      joined(
+        parts.map((part) => part[i] as Tensor),
+        tokens.length,
+      ),
+    );
+  }
+
+  /** Runs a method. */
+  private async run(
+    method: string,
+    inputs: readonly InputValue[],
+    signal: HostAbortSignal | undefined,
+  ): Promise<Value[]> {
+    if (!this.facts.isRemote && performance.now() - this.paused > PAUSE_MS) {
+      await pause();
+      this.paused = performance.now();
+    }
+    if (signal?.aborted) throw cancelled(signal);
+    // What a call has left in the cache that was cancelled or failed is written again, if it can be.
+    const wasStale = this.isStale;
+    this.isStale ||= !this.facts.canRewind;
+    // A signal cannot fire while an engine blocks its thread, and watching it costs time.
+    const isWatched = signal !== undefined && this.facts.isRemote;
+    const outputs = await this.program.run(method, inputs, isWatched ? { signal } : {});
+    this.isStale = wasStale;
+    return outputs;
+  }
+}

@@ -1,0 +1,303 @@
+// Opening a language model: the methods of a program, a tokenizer and a template become one object.
+import { checkTable } from "../base/check.js";
+import { SconceError } from "../base/errors.js";
+import type { ProgramMethodInfo } from "../types/index.js";
+import { Context } from "./context.js";
+import { Talk, type ChatOptions } from "./conversation.js";
+import { embed, embeddingMethod, type EmbeddingMethod } from "./embed.js";
+import { contentsOf, jsonOf } from "./files.js";
+import { RunningGeneration, type Generator } from "./generate.js";
+import { layoutOf, type Layout } from "./layout.js";
+import { Metadata } from "./metadata.js";
+import { checkGenerate, checkProgram, OPEN_OPTIONS } from "./options.js";
+import { chatTemplateOf, checkMessages, plainMessages } from "./template.js";
+import { checkIds, idsOf, tokenizerOf } from "./tokenizer.js";
+import type {
+  ChatMessage,
+  ChatTemplate,
+  Conversation,
+  GenerateOptions,
+  Generation,
+  GenerationSummary,
+  LanguageModel,
+  LanguageModelOptions,
+  LanguageModelWarning,
+  LanguageProgram,
+  Prompt,
+  TemplateVariables,
+  TextTokenizer,
+} from "./types.js";
+
+/** Operators whose state a call replaces, so that it cannot go back to an earlier position. */
+const FORGETFUL = /gated_delta_rule|update_cache_with_indices/;
+
+const isPromise = (value: unknown): boolean =>
+  typeof (value as { then?: unknown } | null)?.then === "function";
+
+/** The facts of a program that it tells, or that its shapes do. */
+interface Facts {
+  readonly length: number;
+  readonly chunk: number;
+  readonly eosIds: readonly number[];
+  readonly bosId: number | undefined;
+  readonly start: number | undefined;
+  readonly isSliding: boolean;
+}
+
+function contextLength(
+  { prefill, decode }: Layout,
+  told: number | undefined,
+  given: number | undefined,
+): number {
+  // Without a cache, every call has the whole text.
+  const most = prefill.isCached ? told : Math.min(prefill.length, told ?? Infinity);
+  if (given !== undefined && most !== undefined && given > most)
+    throw new SconceError(
+      "option",
+      `'contextLength' is ${given}, and the program has room for ${most} tokens`,
+      "Pass a smaller number, or leave it out.",
+    );
+  const shape = Math.max(prefill.length, decode?.length ?? 1);
+  const found = given ?? most ?? (shape > 1 ? shape : undefined);
+  if (found !== undefined) return found;
+  throw new SconceError(
+    "option",
+    "the program does not tell how many tokens its cache holds",
+    "Pass contextLength, or lower the program with the constant method get_max_context_len.",
+  );
+}
+
+function factsOf(
+  layout: Layout,
+  metadata: Metadata,
+  given: LanguageModelOptions,
+  tokenizer: TextTokenizer,
+): Facts {
+  const seqLen = metadata.length("get_max_seq_len");
+  const told = metadata.length("get_max_context_len") ?? seqLen;
+  const window = metadata.length("sliding_window");
+  const length = contextLength(layout, told, given.contextLength);
+  const eosIds = new Set([
+    ...metadata.ids("get_eos_ids", "get_eos_id"),
+    ...(tokenizer.eosIds ?? []),
+  ]);
+  return {
+    length,
+    chunk: Math.min(seqLen ?? Infinity, window ?? Infinity, length),
+    eosIds: given.eosIds ?? [...eosIds],
+    bosId: metadata.id("get_bos_id") ?? tokenizer.bosId,
+    start: metadata.id("decoder_start_token_id"),
+    isSliding: window !== undefined,
+  };
+}
+
+function warningsOf(
+  facts: Facts,
+  tokenizer: TextTokenizer,
+  vocabulary: number,
+): LanguageModelWarning[] {
+  const warnings: LanguageModelWarning[] = [];
+  if (facts.eosIds.length === 0)
+    warnings.push({
+      code: "eos_missing",
+      message:
+        "neither the program nor the tokenizer tells which token ends a text, so answers end at their largest length",
+    });
+  const size = tokenizer.vocabularySize ?? 0;
+  if (size > vocabulary)
+    warnings.push({
+      code: "vocabulary",
+      message: `the tokenizer has ${size} tokens, and the program gives scores for ${vocabulary}: it may be the tokenizer of another model`,
+    });
+  return warnings;
+}
+
+/** A language model over a loaded program. */
+class ProgramModel implements LanguageModel {
+  constructor(
+    private readonly program: LanguageProgram,
+    private readonly generator: Generator | undefined,
+    private readonly embedding: EmbeddingMethod | undefined,
+    readonly tokenizer: TextTokenizer,
+    readonly eosIds: readonly number[],
+    private readonly bosId: number | undefined,
+    private readonly template: ChatTemplate | undefined,
+    private readonly variables: TemplateVariables,
+    readonly warnings: readonly LanguageModelWarning[],
+  ) {}
+
+  private get writer(): Generator {
+    if (this.generator) return this.generator;
+    throw new SconceError(
+      "unsupported",
+      "the program gives embeddings, and no scores of tokens",
+      "Call embed().",
+    );
+  }
+
+  get contextLength(): number {
+    return this.generator?.context.length ?? this.embedding!.length;
+  }
+
+  get used(): number {
+    return this.generator?.context.used ?? 0;
+  }
+
+  get vocabularySize(): number {
+    return this.generator?.vocabulary ?? 0;
+  }
+
+  private tokensOf(prompt: Prompt, variables: TemplateVariables = {}): number[] {
+    if (typeof prompt === "string") {
+      const ids = idsOf(this.tokenizer, prompt, true);
+      return ids.length === 0 && this.bosId !== undefined ? [this.bosId] : ids;
+    }
+    const list: readonly unknown[] = Array.from(prompt as ArrayLike<unknown>);
+    if (typeof list[0] === "number") {
+      checkIds(list, "the prompt");
+      return [...list];
+    }
+    checkMessages(list);
+    return this.tokensOfMessages(list, variables);
+  }
+
+  private tokensOfMessages(
+    messages: readonly ChatMessage[],
+    variables: TemplateVariables,
+  ): number[] {
+    const all = { ...this.variables, ...variables };
+    const options = { addGenerationPrompt: true, variables: all };
+    const text: unknown = this.chatTemplate(plainMessages(messages), options);
+    if (typeof text === "string") return idsOf(this.tokenizer, text, false);
+    throw new SconceError("argument", "the chat template gave no text", "Return a string from it.");
+  }
+
+  private get chatTemplate(): ChatTemplate {
+    if (this.template) return this.template;
+    throw new SconceError(
+      "argument",
+      "the model has no chat template, which messages need",
+      "Pass tokenizer_config.json as tokenizerConfig, chat_template.jinja as chatTemplate, or a function.",
+    );
+  }
+
+  generate(prompt: Prompt, options: GenerateOptions = {}): Generation {
+    checkGenerate("generate()", options);
+    const prompts = (): number[] => this.tokensOf(prompt, options.templateVariables);
+    return new RunningGeneration(this.writer, prompts, options);
+  }
+
+  /** Begins an answer to messages, for a conversation. */
+  answer(
+    messages: () => readonly ChatMessage[],
+    options: GenerateOptions,
+    ended: (summary: GenerationSummary) => void,
+  ): Generation {
+    const prompt = (): number[] => this.tokensOf(messages(), options.templateVariables);
+    return new RunningGeneration(this.writer, prompt, options, ended);
+  }
+
+  chat(options: ChatOptions = {}): Conversation {
+    void this.chatTemplate;
+    return new Talk(this, options);
+  }
+
+  async embed(text: string, options: { signal?: AbortSignal } = {}): Promise<Float32Array> {
+    checkTable("embed()", options, { signal: "signal" });
+    if (!this.embedding)
+      throw new SconceError(
+        "unsupported",
+        "the program gives scores of tokens, and no embeddings",
+        "Export a sentence encoder, or add a method 'embed'.",
+      );
+    return embed(this.program, this.embedding, this.tokensOf(text), options.signal);
+  }
+
+  tokenCount(prompt: Prompt): number {
+    return this.tokensOf(prompt).length;
+  }
+
+  async reset(): Promise<void> {
+    const { generator } = this;
+    if (generator?.current)
+      throw new SconceError(
+        "busy",
+        "the language model is in the middle of a generation",
+        "Read it to its end first, or stop reading it.",
+      );
+    await generator?.context.reset();
+  }
+}
+
+/** Throws unless a decoder with an encoder tells its first token. */
+function startOf({ encoder }: Layout, start: number | undefined): Generator["encoder"] {
+  if (!encoder) return undefined;
+  if (start !== undefined) return { method: encoder, start };
+  throw new SconceError(
+    "unsupported",
+    "the program has an encoder, and no constant method decoder_start_token_id",
+    "Lower the program again with constantMethods: { decoder_start_token_id }.",
+  );
+}
+
+/**
+ * Opens a loaded program as a language model. It takes the programs of ExecuTorch's exporters and
+ * those of `torch.export` with tokens and positions as inputs.
+ * @throws SconceError with the code "unsupported" if the methods have another form, and with
+ * "not_found" if a package is needed that is not installed.
+ * @example
+ * const lm = await openLanguageModel({ program, tokenizer, tokenizerConfig });
+ * for await (const { text } of lm.generate("Once upon a time")) console.log(text);
+ */
+export async function openLanguageModel(options: LanguageModelOptions): Promise<LanguageModel> {
+  checkTable("openLanguageModel()", options, OPEN_OPTIONS);
+  const { program, templateVariables = {}, canRewind } = options;
+  checkProgram(program);
+  const what = "'tokenizerConfig' of openLanguageModel()";
+  const config = jsonOf(await contentsOf(options.tokenizerConfig ?? {}, what), what);
+  const tokenizer = await tokenizerOf(options.tokenizer, config);
+  const template = await chatTemplateOf(options.chatTemplate, config);
+  const report = program.inspect();
+  const { methods } = await report;
+  const metadata = await Metadata.read(program, methods);
+  const embedding = embeddingMethod(methods, tokenizer.vocabularySize);
+  const model = (
+    generator: Generator | undefined,
+    eosIds: readonly number[],
+    bosId: number | undefined,
+    warnings: readonly LanguageModelWarning[],
+  ): LanguageModel =>
+    new ProgramModel(
+      program,
+      generator,
+      embedding,
+      tokenizer,
+      eosIds,
+      bosId,
+      template,
+      templateVariables,
+      [...metadata.warnings, ...warnings],
+    );
+  if (embedding?.method === "forward") return model(undefined, [], tokenizer.bosId, []);
+  const layout = layoutOf(methods);
+  const facts = factsOf(layout, metadata, options, tokenizer);
+  const { vocabulary } = layout.prefill;
+  const context = new Context(program, layout, {
+    length: facts.length,
+    chunk: facts.chunk,
+    isRemote: isPromise(report),
+    canRewind: canRewind ?? !(facts.isSliding || methods.some(isForgetful)),
+  });
+  const generator = {
+    context,
+    tokenizer,
+    eosIds: new Set(facts.eosIds),
+    vocabulary,
+    encoder: startOf(layout, facts.start),
+    current: undefined,
+  };
+  return model(generator, facts.eosIds, facts.bosId, warningsOf(facts, tokenizer, vocabulary));
+}
+
+const isForgetful = ({ ops }: ProgramMethodInfo): boolean =>
+  Object.keys(ops).some((op) => FORGETFUL.test(op));
