@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { cli, folder, sconce } from "../setup/command.js";
-import { modelPath } from "../setup/reference.js";
+import { modelPath, samplePath } from "../setup/reference.js";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const page = readFileSync(join(root, "docs/command-line.md"), "utf8");
@@ -25,6 +25,8 @@ test("the page tells the kind of every document", () => {
     "recipes",
     "run",
     "verify",
+    "tokens",
+    "chat",
     "bundle",
     "runtime",
     "pack",
@@ -44,6 +46,19 @@ before(() => {
   sconce("lower", modelPath("mlp.pt2"), "-o", "first.pte");
   // An array of the right shape: what writes arrays here is the command itself.
   writeFileSync(join(folder, "calls.json"), JSON.stringify([{ inputs: ["random:1"] }]));
+  const story = ["prefill", "decode"].flatMap((name) => [
+    ...["--method", `${name}=${samplePath(`stories260k.${name}.pt2`)}`],
+  ]);
+  sconce(
+    "lower",
+    ...story,
+    "--share-state",
+    "--constant",
+    "get_max_seq_len=256",
+    "-o",
+    "story.pte",
+  );
+  copyFileSync(samplePath("stories260k.tokenizer.bin"), join(folder, "tokenizer.bin"));
   const header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 16), }".padEnd(117) + "\n";
   const head = Buffer.from("\x93NUMPY\x01\x00\x76\x00", "latin1");
   const array = Buffer.concat([head, Buffer.from(header), Buffer.alloc(256, 1)]);
@@ -55,6 +70,7 @@ test("the page has an example of every command", () => {
     "lower",
     "export",
     "run",
+    "chat",
     "inspect",
     "bundle",
     "build-runtime",
@@ -70,9 +86,9 @@ test("the page has an example of every command", () => {
 });
 
 // Pages are served until somebody stops it; studio.test.ts does. Modules are built by
-// build_runtime.test.ts.
+// build_runtime.test.ts, and chat.test.ts talks.
 for (const command of commands.filter(
-  (line) => !/^npx sconce (studio$|docs$|build-runtime )/.test(line),
+  (line) => !/^npx sconce (studio$|docs$|build-runtime |chat )/.test(line),
 ))
   test(command, () => {
     const line = command.replaceAll("npx sconce", `"${process.execPath}" "${cli}"`);

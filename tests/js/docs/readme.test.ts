@@ -72,9 +72,9 @@ function commandsOf(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-// studio.test.ts serves the pages; the others are for continuous integration, or for other tests.
+// studio.test.ts serves the pages, and chat.test.ts talks; the others are for continuous integration, or for other tests.
 const elsewhere =
-  /^(npm start|npm test|npm init -y|npm install sconce|npx sconce (studio|docs|build-runtime .*)|node examples\/\S+\.mjs)$/;
+  /^(npm start|npm test|npm init -y|npm install sconce|npx sconce (studio|docs|build-runtime .*|chat .*)|node examples\/\S+\.mjs.*)$/;
 
 /** Commands that are run as they are: those of Sconce, and those of the first steps. */
 const known = /^(npx sconce |cp node_modules\/sconce\/\S+ \S+$|node \w+\.mjs$)/;
@@ -105,7 +105,7 @@ test("the pages have the commands that readers begin with", () => {
 
 test("the scripts that pages tell people to run exist", () => {
   for (const command of pages.flatMap(({ text }) => commandsOf(text))) {
-    const [, script] = /^node (examples\/\S+\.mjs)$/.exec(command) ?? [];
+    const [, script] = /^node (examples\/\S+\.mjs)/.exec(command) ?? [];
     if (script !== undefined) assert.ok(existsSync(join(root, script)), script);
   }
 });

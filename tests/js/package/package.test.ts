@@ -46,7 +46,7 @@ test("the package holds what ships and nothing else", () => {
     /^dist\/require\.(cjs|cjs\.map|d\.cts)$/,
     /^wasm\/js\/(\w+\/){0,2}[\w.-]+(?<!\.test)\.c?ts$/,
     /^docs\/([\w-]+\.md|pipeline\.svg|studio\.png)$/,
-    /^examples\/\w+\.(mjs|js|html|pt2)$/,
+    /^examples\/[\w-]+\.(mjs|js|html|pt2)$/,
     /^models\/README\.md$/,
   ];
   assert.deepEqual(

@@ -4,6 +4,7 @@ import { BUNDLE } from "./bundle.js";
 import type { Command } from "./shell/command.js";
 import { completionOf } from "./completion.js";
 import { EXPORT } from "./export/export.js";
+import { CHAT } from "./llm/chat.js";
 import { INSPECT } from "./inspect/inspect.js";
 import { LOWER } from "./lower/lower.js";
 import { OPERATORS } from "./operators.js";
@@ -17,6 +18,7 @@ export const COMMANDS: readonly Command[] = [
   LOWER,
   EXPORT,
   RUN,
+  CHAT,
   INSPECT,
   BUNDLE,
   BUILD_RUNTIME,

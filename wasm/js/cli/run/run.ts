@@ -34,6 +34,7 @@ import {
 } from "../files/streams.js";
 import { isJson, note, say, tell } from "../print/terminal.js";
 import { describe } from "../files/values.js";
+import { checkTokens, runTokens, TOKEN_FLAGS } from "../llm/tokens.js";
 import { tolerancesOf, verifyBundle, VERIFY_FLAGS, type Tolerances } from "./verify.js";
 
 const FLAGS = {
@@ -83,6 +84,7 @@ const FLAGS = {
   },
   ...RECORDING_FLAGS,
   ...VERIFY_FLAGS,
+  ...TOKEN_FLAGS,
 } as const;
 type Values = ValuesOf<typeof FLAGS>;
 
@@ -206,6 +208,9 @@ interface Job {
   readonly arrays: readonly string[];
 }
 
+/** The flags of other ways to run a program. */
+const BESIDE_TOKENS = ["calls", "input", "method", "out", "repeat", "verify", "etdump"] as const;
+
 function checkFlags(values: Values, files: readonly string[]): void {
   if (files.length !== 1) throw new UsageError("name one .pte or .bpte file to run");
   if (values.calls !== undefined && (values.input || values.method || values.out))
@@ -222,6 +227,11 @@ function checkFlags(values: Values, files: readonly string[]): void {
   if (values.verify && given !== undefined)
     throw new UsageError("--verify runs the calls that the bundle comes with, and no others");
   checkExamples(values.input ?? [], values.etrecord);
+  checkTokens(values);
+  const other =
+    values.tokens === undefined ? undefined : BESIDE_TOKENS.find((flag) => values[flag]);
+  if (other !== undefined)
+    throw new UsageError(`--tokens runs a language model, which --${other} does not fit`);
 }
 
 function jobOf(values: Values, files: readonly string[]): Job {
@@ -315,6 +325,12 @@ async function runProgram(values: Values, files: string[]): Promise<number> {
     ...chosenBy(values, "load"),
     ...recording.load,
   });
+  if (values.tokens !== undefined) {
+    const { seed } = chosenBy(values, "load") as { seed?: number };
+    await runTokens(program, path, values, seed);
+    program.dispose();
+    return EXIT.done;
+  }
   const results = new Results(inputs);
   const folders = job.calls ? job.calls.flatMap(({ out }) => out ?? []) : [values.out ?? []].flat();
   const dumps = [values.etdump ?? [], values["debug-output"] ?? []].flat().filter(isFolder);
@@ -344,6 +360,7 @@ export const RUN = defineCommand({
     "sconce run model.pte --input random:1 --json | jq .calls[0].outputs[0].data",
     "sconce run model.pte --input example --etrecord model.etrecord --etdump run.etdp",
     "sconce run model.pte --calls calls.json      several calls, state kept between them",
+    'sconce run model.pte --tokens "Once upon a time" --tokenizer tokenizer.json',
     "sconce run model.bpte --verify               the calls that a bundled program comes with",
   ],
   files: "FILE.pte",
