@@ -188,7 +188,7 @@ test("in a terminal, Ctrl-C ends the answer first, and then the conversation", a
     env: { ...process.env, TERM: "xterm" },
   });
   let text = "";
-  // What is typed once the terminal shows each of these.
+  // The keys that are typed once the terminal shows each of these.
   const steps: [RegExp, string][] = [
     [/> $/, "Once upon a time\r"],
     [/time[\r\n]+[^]*[a-z]/, "\x03"],

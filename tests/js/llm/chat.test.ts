@@ -159,8 +159,8 @@ test("a template has its variables", async () => {
 test("a template that fails, and one that is missing, say what to do", async () => {
   const program = fakeProgram({ length: 64 });
   const given = { program, tokenizer: bytes };
-  const none = await openLanguageModel(given);
-  for (const call of [() => none.chat(), () => none.tokenCount(ask)])
+  const plainModel = await openLanguageModel(given);
+  for (const call of [() => plainModel.chat(), () => plainModel.tokenCount(ask)])
     assert.throws(call, (error: SconceError) => {
       assert.equal(error.code, "argument");
       assert.match(error.hint ?? "", /tokenizerConfig/);

@@ -211,7 +211,7 @@ test("warnings tell of a missing end token and of a tokenizer that is too large"
   });
 });
 
-// --- Programs that are none ----------------------------------------------------------------------------
+// --- Programs of other forms ----------------------------------------------------------------------------
 
 type Change = (method: ReturnType<typeof fakeProgram>["methods"][number]) => void;
 

@@ -52,7 +52,7 @@ export interface Call {
   tokens: number[];
 }
 
-/** What comes next if it depends on every token and on its position. */
+/** The next token, if it depends on every token and on its position. */
 export function hashed(tokens: readonly number[]): number {
   let hash = 17;
   tokens.forEach((token, at) => (hash = (hash * 31 + token * (at + 7)) % 65521));

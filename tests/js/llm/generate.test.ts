@@ -272,7 +272,7 @@ for (const isRemote of [false, true]) {
     }
     await lm.reset();
     assert.equal(lm.used, 0);
-    // One that nobody reads is none.
+    // One that nobody reads takes no turn.
     lm.generate("");
     assert.equal(await lm.generate("", { maxNewTokens: 1 }).text(), "a");
   });
@@ -313,7 +313,7 @@ test("tokens that a prompt shares with the cache are not run again", async () =>
   const first = lm.generate("abcdefgh", { maxNewTokens: 4 });
   const answer = await first.text();
   for (const [prompt, reused] of [
-    // What was chosen last has not been run.
+    // The token that was chosen last has not been run.
     [`abcdefgh${answer}more`, 12],
     ["abcdefgh", 8],
     ["abcdeXgh", 6],

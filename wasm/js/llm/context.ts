@@ -217,7 +217,7 @@ export class Context {
       this.paused = performance.now();
     }
     if (signal?.aborted) throw cancelled(signal);
-    // What a call has left in the cache that was cancelled or failed is written again, if it can be.
+    // A call that is cancelled or fails leaves values in the cache. They are written again, if they can be.
     const wasStale = this.isStale;
     this.isStale ||= !this.facts.canRewind;
     // A signal cannot fire while an engine blocks its thread, and watching it costs time.

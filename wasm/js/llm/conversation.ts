@@ -11,7 +11,7 @@ import type {
   GenerationSummary,
 } from "./types.js";
 
-/** What a conversation asks of its model. */
+/** The calls of a model that a conversation makes. */
 export interface Speaker {
   /** Begins a generation, whose prompt is asked for when it is read. */
   answer(

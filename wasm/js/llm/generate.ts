@@ -14,7 +14,7 @@ import type {
   TextTokenizer,
 } from "./types.js";
 
-/** What a generation needs of its model. */
+/** The parts of a model that a generation needs. */
 export interface Generator {
   readonly context: Context;
   readonly tokenizer: TextTokenizer;
@@ -64,7 +64,7 @@ export class RunningGeneration implements Generation {
     /** Gives the tokens of the prompt when the generation begins. */
     private readonly promptOf: () => readonly number[],
     private readonly options: GenerateOptions,
-    /** Told once how it ended. */
+    /** Called once, with the result. */
     private readonly ended: (summary: GenerationSummary) => void = () => undefined,
   ) {}
 

@@ -3,7 +3,7 @@
 import { SconceError } from "../base/errors.js";
 import type { DType, ProgramMethodInfo, ProgramValueInfo } from "../types/index.js";
 
-/** What an input of a step takes. */
+/** The kinds of inputs that a step takes. */
 export type InputRole =
   /** Token ids, [1, S] or [S]. */
   | "tokens"
@@ -32,7 +32,7 @@ export interface Step {
   readonly length: number;
   /** True if a call may have fewer tokens. */
   readonly isDynamic: boolean;
-  /** True if the method is told where its tokens stand, and so keeps a cache. */
+  /** True if the method takes positions of its tokens, and so keeps a cache. */
   readonly isCached: boolean;
   /** True if there are scores for every token, rather than for the last one. */
   readonly hasAllScores: boolean;

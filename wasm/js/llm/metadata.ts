@@ -1,5 +1,5 @@
 // Constant methods of a program, which tell a runner about it. Files may tell anything: values that make
-// no sense become warnings, and what they would have told follows from the shapes.
+// no sense become warnings, and the shapes decide in their place.
 import type { ProgramMethodInfo, Value } from "../types/index.js";
 import type { LanguageModelWarning, LanguageProgram } from "./types.js";
 

@@ -46,11 +46,11 @@ interface Facts {
 
 function contextLength(
   { prefill, decode }: Layout,
-  told: number | undefined,
+  declared: number | undefined,
   given: number | undefined,
 ): number {
   // Without a cache, every call has the whole text.
-  const most = prefill.isCached ? told : Math.min(prefill.length, told ?? Infinity);
+  const most = prefill.isCached ? declared : Math.min(prefill.length, declared ?? Infinity);
   if (given !== undefined && most !== undefined && given > most)
     throw new SconceError(
       "option",
@@ -74,9 +74,9 @@ function factsOf(
   tokenizer: TextTokenizer,
 ): Facts {
   const seqLen = metadata.length("get_max_seq_len");
-  const told = metadata.length("get_max_context_len") ?? seqLen;
+  const declared = metadata.length("get_max_context_len") ?? seqLen;
   const window = metadata.length("sliding_window");
-  const length = contextLength(layout, told, given.contextLength);
+  const length = contextLength(layout, declared, given.contextLength);
   const eosIds = new Set([
     ...metadata.ids("get_eos_ids", "get_eos_id"),
     ...(tokenizer.eosIds ?? []),

@@ -53,7 +53,7 @@ export type MessagePart = { readonly type: "text"; readonly text: string };
 
 /** A message of a conversation. */
 export interface ChatMessage {
-  /** Who says it: "system", "user", "assistant", or another role that the template knows. */
+  /** The speaker: "system", "user", "assistant", or another role that the template knows. */
   readonly role: string;
   /** A text, or a list of parts. */
   readonly content: string | readonly MessagePart[];
@@ -212,7 +212,7 @@ export interface LanguageModel {
   readonly vocabularySize: number;
   /** The tokens that end a text. */
   readonly eosIds: readonly number[];
-  /** What may be wrong. */
+  /** Possible faults of the program and of the tokenizer. */
   readonly warnings: readonly LanguageModelWarning[];
   /** The tokenizer in use. */
   readonly tokenizer: TextTokenizer;
