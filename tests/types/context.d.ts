@@ -24,6 +24,7 @@ declare global {
   const client: Client;
   const lm: import("sconce/llm").LanguageModel;
   const conversation: import("sconce/llm").Conversation;
+  const speech: import("sconce/llm").SpeechModel;
   const [tokenizer, tokenizerConfig]: [string, string];
   const lowered: ExecutorchProgramManager;
   const program: Program;

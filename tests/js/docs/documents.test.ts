@@ -34,8 +34,9 @@ const PAGES = [
   "your-own-backend",
   "your-own-pass",
 ];
-// Addresses of elsewhere, and values that are the reader's own.
-const isElsewhere = (code: string): boolean => /https:|compileSpecs|\{ url \}/.test(code);
+// Addresses of elsewhere, models that are too large, and values that are the reader's own.
+const isElsewhere = (code: string): boolean =>
+  /https:|compileSpecs|\{ url \}|openSpeechModel/.test(code);
 
 let engine: Engine;
 let client: Client;

@@ -69,7 +69,8 @@ export class Context {
   private tokens: number[] = [];
   /** True if the cache may hold something else than these tokens. */
   private isStale = true;
-  private states: Tensor | undefined;
+  /** The output of an encoder, which the decoder looks at. It goes with the tokens. */
+  states: Tensor | undefined;
   private paused = performance.now();
   private readonly scores: Scores;
 
@@ -206,11 +207,22 @@ export class Context {
     );
   }
 
+  /** Runs a method that does not touch the cache. */
+  other(
+    program: LanguageProgram,
+    method: string,
+    inputs: readonly InputValue[],
+    signal: HostAbortSignal | undefined,
+  ): Promise<Value[]> {
+    return this.run(method, inputs, signal, program);
+  }
+
   /** Runs a method. */
   private async run(
     method: string,
     inputs: readonly InputValue[],
     signal: HostAbortSignal | undefined,
+    program = this.program,
   ): Promise<Value[]> {
     if (!this.facts.isRemote && performance.now() - this.paused > PAUSE_MS) {
       await pause();
@@ -222,7 +234,7 @@ export class Context {
     this.isStale ||= !this.facts.canRewind;
     // A signal cannot fire while an engine blocks its thread, and watching it costs time.
     const isWatched = signal !== undefined && this.facts.isRemote;
-    const outputs = await this.program.run(method, inputs, isWatched ? { signal } : {});
+    const outputs = await program.run(method, inputs, isWatched ? { signal } : {});
     this.isStale = wasStale;
     return outputs;
   }

@@ -252,7 +252,7 @@ function startOf({ encoder }: Layout, start: number | undefined): Generator["enc
 export async function openLanguageModel(options: LanguageModelOptions): Promise<LanguageModel> {
   checkTable("openLanguageModel()", options, OPEN_OPTIONS);
   const { program, templateVariables = {}, canRewind } = options;
-  checkProgram(program);
+  checkProgram("'program' of openLanguageModel()", program);
   const what = "'tokenizerConfig' of openLanguageModel()";
   const config = jsonOf(await contentsOf(options.tokenizerConfig ?? {}, what), what);
   const tokenizer = await tokenizerOf(options.tokenizer, config);

@@ -64,9 +64,9 @@ export function samplingOf(options: GenerateOptions): Sampling {
 export const stopsOf = ({ stop = [] }: GenerateOptions): readonly string[] =>
   typeof stop === "string" ? [stop] : stop;
 
-/** Throws unless a value is a program with the calls that are needed. */
-export function checkProgram(program: unknown): void {
+/** Throws unless a value, which `what` names, is a program with the calls that are needed. */
+export function checkProgram(what: string, program: unknown): void {
   const { inspect, run, reset } = (program ?? {}) as Record<string, unknown>;
   if (![inspect, run, reset].every((call) => typeof call === "function"))
-    throw badArgument("'program' of openLanguageModel()", "a loaded program", program);
+    throw badArgument(what, "a loaded program", program);
 }

@@ -1,0 +1,81 @@
+// The public types of models that hear speech.
+import type { HostAbortSignal } from "../types/host.js";
+import type { LanguageProgram, TextTokenizer, TokenizerFile } from "./types.js";
+
+/** Sound: numbers from -1 to 1, of one channel. */
+export interface Sound {
+  readonly samples: Float32Array;
+  /** Samples in each second. */
+  readonly sampleRate: number;
+}
+
+/** Options of `openSpeechModel`. */
+export interface SpeechModelOptions {
+  /**
+   * A loaded program of Whisper: `encoder` and `text_decoder`, `encoder` and `decoder`, or `encode`
+   * and `decode`.
+   */
+  program: LanguageProgram;
+  /** The tokenizer, as `openLanguageModel` takes it. */
+  tokenizer: TextTokenizer | TokenizerFile;
+  /** The file tokenizer_config.json. */
+  tokenizerConfig?: TokenizerFile;
+  /**
+   * A program that turns 30 seconds of sound into features, such as ExecuTorch's
+   * WhisperAudioProcessor. By default the library computes them.
+   */
+  features?: LanguageProgram;
+}
+
+/** Options of `transcribe`. */
+export interface TranscribeOptions {
+  /** The code of the language: "en". By default the model recognises it. */
+  language?: string;
+  /** "transcribe", the default, or "translate" for a text in English. */
+  task?: "transcribe" | "translate";
+  /** True, the default, for segments with times. Without them there is one for each 30 seconds. */
+  timestamps?: boolean;
+  /** Ends the work, which then fails with the code "cancelled". */
+  signal?: HostAbortSignal;
+}
+
+/** A part of what was said. */
+export interface SpeechSegment {
+  /** Its begin, in seconds. */
+  readonly start: number;
+  /** Its end, in seconds. */
+  readonly end: number;
+  readonly text: string;
+  /** Its tokens, without those of times. */
+  readonly tokens: readonly number[];
+  /** The mean logarithm of the probabilities of tokens in these 30 seconds. */
+  readonly meanLogProbability: number;
+}
+
+/** All that was said. */
+export interface Transcript {
+  readonly text: string;
+  readonly segments: readonly SpeechSegment[];
+  /** The language, if the model knows several. */
+  readonly language: string | undefined;
+}
+
+/** A transcription, which runs while its segments are read. It can be read once. */
+export interface Transcription extends AsyncIterable<SpeechSegment> {
+  /** Runs to the end. Gives all of it. */
+  result(): Promise<Transcript>;
+}
+
+/** A model that hears speech. */
+export interface SpeechModel {
+  /** The codes of the languages that it knows. Empty for a model of one language. */
+  readonly languages: readonly string[];
+  /**
+   * Turns speech into text, in windows of 30 seconds. A Float32Array has 16,000 samples in each
+   * second.
+   *
+   * @example
+   * const { text } = await speech.transcribe(sound, { language: "en" }).result();
+   */
+  transcribe(sound: Float32Array | Sound, options?: TranscribeOptions): Transcription;
+}
