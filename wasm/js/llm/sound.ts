@@ -90,7 +90,7 @@ function formatAt(view: DataView, at: number, size: number): Format {
  * Reads a .wav file. Several channels become their mean.
  * @throws SconceError with the code "format" for other files, and for compressed samples.
  * @example
- * const { text } = await speech.transcribe(decodeWav(readFileSync("speech.wav"))).result();
+ * const { text } = await speech.transcribe(decodeWav(bytes)).result();
  */
 export function decodeWav(file: Uint8Array | ArrayBuffer): Sound {
   const bytes = file instanceof Uint8Array ? file : new Uint8Array(file);

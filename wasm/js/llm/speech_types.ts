@@ -75,7 +75,7 @@ export interface SpeechModel {
    * second.
    *
    * @example
-   * const { text } = await speech.transcribe(sound, { language: "en" }).result();
+   * const { text } = await speech.transcribe(new Float32Array(16_000), { language: "en" }).result();
    */
   transcribe(sound: Float32Array | Sound, options?: TranscribeOptions): Transcription;
 }
