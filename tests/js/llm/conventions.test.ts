@@ -2,8 +2,13 @@
 // calls its methods with what they declare.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SconceError } from "sconce";
-import { openLanguageModel, type LanguageModelOptions, type Prompt } from "sconce/llm";
+import type { InputValue, ProgramMethodInfo, ProgramValueInfo, SconceError, Tensor } from "sconce";
+import {
+  openLanguageModel,
+  type LanguageModelOptions,
+  type LanguageProgram,
+  type Prompt,
+} from "sconce/llm";
 import { bytes, expected, fakeProgram, idsOf, type Form } from "./fake.js";
 
 const PROMPT = "The quick brown fox jumps over";
@@ -123,6 +128,61 @@ test("a program whose calls give promises", async () => {
 test("token ids are a prompt, too", async () => {
   const { tokens } = await tokensOf({}, [5, 6, 7]);
   assert.deepEqual(tokens, expected([5, 6, 7], COUNT));
+});
+
+test("an encoder of the prompt, and a decoder that begins with a token of its own", async () => {
+  const START = 9;
+  const masks: number[][] = [];
+  const info = (name: string, dtype: "int64" | "float32", shape: number[]): ProgramValueInfo => ({
+    ...{ name, kind: "tensor", dtype, shape, dynamic: false },
+  });
+  const method = (
+    name: string,
+    inputs: ProgramValueInfo[],
+    outputs: ProgramValueInfo[],
+  ): ProgramMethodInfo => ({
+    ...{ name, inputs, outputs, plannedBytes: [], instructions: inputs.length, ops: {} },
+    ...{ delegates: [], parts: [], externalData: [] },
+  });
+  const numbers = (value: InputValue): number[] => Array.from((value as Tensor).data, Number);
+  const states = info("states", "float32", [1, 8, 1]);
+  const program: LanguageProgram = {
+    inspect: () => ({
+      methods: [
+        method("encoder", [info("ids", "int64", [1, 8]), info("mask", "int64", [1, 8])], [states]),
+        method(
+          "text_decoder",
+          [info("ids", "int64", [1, 1]), states, info("cache_position", "int64", [1])],
+          [info("logits", "float32", [1, 1, 300])],
+        ),
+        method("decoder_start_token_id", [], [{ name: "output_0", kind: "int" }]),
+        method("get_max_seq_len", [], [{ name: "output_0", kind: "int" }]),
+      ],
+    }),
+    run: (name, inputs) => {
+      if (name === "get_max_seq_len") return [32];
+      if (name === "decoder_start_token_id") return [START];
+      const [ids, second, place] = inputs.map(numbers) as [number[], number[], number[]];
+      if (name === "encoder") {
+        masks.push(second);
+        return [{ dtype: "float32", shape: [1, 8, 1], data: Float32Array.from(ids) }];
+      }
+      const at = place[0]!;
+      assert.equal(ids[0], at === 0 ? START : second[at - 1]);
+      const data = new Float32Array(300);
+      data[second[at]! || 2] = 1;
+      return [{ dtype: "float32", shape: [1, 1, 300], data }];
+    },
+    reset: () => undefined,
+  };
+  const lm = await openLanguageModel({ program, tokenizer: bytes });
+  for (const text of ["abc", "de"]) {
+    const generation = lm.generate([...idsOf(text)]);
+    assert.equal(await generation.text(), text);
+    assert.equal(generation.summary!.finishReason, "eos");
+  }
+  assert.deepEqual(masks[0], [1, 1, 1, 0, 0, 0, 0, 0]);
+  await assert.rejects(lm.generate("too long a text").text(), { code: "limit" });
 });
 
 // --- Constant methods ----------------------------------------------------------------------------------

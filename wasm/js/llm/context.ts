@@ -2,9 +2,12 @@
 // program takes, and tokens that a prompt shares with the cache are not run again.
 import { cancelled, SconceError } from "../base/errors.js";
 import { isTensorLike } from "../tensor/bytes.js";
+import { write } from "../tensor/dtypes.js";
+import { roundedNumbers } from "../tensor/numbers.js";
 import type { HostAbortSignal } from "../types/host.js";
-import type { InputValue, ProgramValueInfo, Tensor, Value } from "../types/index.js";
+import type { InputValue, ProgramValueInfo, Tensor, TensorData, Value } from "../types/index.js";
 import { nextCall, type Embedding, type Encoder, type Layout, type Step } from "./layout.js";
+import type { MediaRows } from "./media.js";
 import { pause } from "./pause.js";
 import { Scores } from "./scores.js";
 import type { LanguageProgram } from "./types.js";
@@ -63,6 +66,12 @@ export interface ContextFacts {
   readonly canRewind: boolean;
 }
 
+/** A row of a picture or of sound. */
+interface PlacedRow {
+  readonly tensor: Tensor;
+  readonly row: number;
+}
+
 /** The tokens of a program's cache, and the calls that add to them. */
 export class Context {
   /** The tokens in the cache, each at its position. */
@@ -71,6 +80,8 @@ export class Context {
   private isStale = true;
   /** The output of an encoder, which the decoder looks at. It goes with the tokens. */
   states: Tensor | undefined;
+  /** Rows that take the places of those of the table, by the ids that stand for them. */
+  private readonly placed = new Map<number, PlacedRow>();
   private paused = performance.now();
   private readonly scores: Scores;
 
@@ -195,16 +206,54 @@ export class Context {
     const parts: Value[][] = [];
     for (let at = 0; at < tokens.length; at += length) {
       const count = isDynamic ? Math.min(length, tokens.length - at) : length;
-      const ids = upTo(at, count).map((i) => tokens[i] ?? 0);
+      const ids = upTo(at, count).map((i) => Math.max(0, tokens[i] ?? 0));
       const outputs = await this.run(method, [integers(ids, input)], signal);
       parts.push(outputs.map((output) => rowsOf(output, method, count)));
     }
-    return parts[0]!.map((_, i) =>
+    const outputs = parts[0]!.map((_, i) =>
       joined(
         parts.map((part) => part[i] as Tensor),
         tokens.length,
       ),
     );
+    if (outputs[0]) this.fill(outputs[0], tokens);
+    return outputs;
+  }
+
+  /** Makes the rows of a picture or of sound known by their ids. */
+  place({ tensor, ids }: MediaRows): void {
+    if (!this.layout.embedding)
+      throw new SconceError(
+        "unsupported",
+        "the program takes tokens, and no embeddings, so that pictures and sound have no place",
+        "Export the model with the methods token_embedding and text_decoder.",
+      );
+    ids.forEach((id, row) => this.placed.set(id, { tensor, row }));
+  }
+
+  /** Writes rows of pictures and of sound in the places of their ids. */
+  private fill(embeddings: Tensor, tokens: readonly number[]): void {
+    const width = embeddings.shape.at(-1)!;
+    tokens.forEach((token, at) => {
+      const found = token < 0 ? this.placed.get(token) : undefined;
+      if (!found) return;
+      const { tensor, row } = found;
+      if (tensor.shape.at(-1) !== width)
+        throw new SconceError(
+          "mismatch",
+          `rows of the encoder have ${tensor.shape.at(-1)} numbers, and those of tokens ${width}`,
+          "Export the model again: its methods do not fit each other.",
+        );
+      const [from, to] = [row * width, at * width];
+      const target = embeddings.data as Float32Array;
+      if (tensor.dtype === embeddings.dtype)
+        target.set((tensor.data as Float32Array).subarray(from, from + width), to);
+      else {
+        const one = { ...tensor, shape: [width], data: tensor.data.slice(from, from + width) };
+        const numbers = Float64Array.from(roundedNumbers(one as Tensor));
+        write(target.subarray(to, to + width) as TensorData, embeddings.dtype, numbers);
+      }
+    });
   }
 
   /** Runs a method that does not touch the cache. */

@@ -62,7 +62,7 @@ export class RunningGeneration implements Generation {
   constructor(
     private readonly generator: Generator,
     /** Gives the tokens of the prompt when the generation begins. */
-    private readonly promptOf: () => readonly number[],
+    private readonly promptOf: () => Promise<readonly number[]>,
     private readonly options: GenerateOptions,
     /** Called once, with the result. */
     private readonly ended: (summary: GenerationSummary) => void = () => undefined,
@@ -146,7 +146,7 @@ export class RunningGeneration implements Generation {
       if (signal?.aborted) throw cancelled(signal);
     };
     stopIfAborted();
-    const prompt = this.promptOf();
+    const prompt = await this.promptOf();
     timing.prompt = prompt.length;
     checkPrompt(prompt, generator);
     const sampler = new Sampler(samplingOf(options));

@@ -78,8 +78,10 @@ const FLOATS: readonly (DType | undefined)[] = ["float32", "float16", "bfloat16"
 
 export const isInteger = ({ kind, dtype }: ProgramValueInfo): boolean =>
   kind === "tensor" && INTEGERS.includes(dtype);
+/** True for the dtypes of rows and scores. */
+export const isFloatType = (dtype: DType | undefined): boolean => FLOATS.includes(dtype);
 export const isFloat = ({ kind, dtype }: ProgramValueInfo): boolean =>
-  kind === "tensor" && FLOATS.includes(dtype);
+  kind === "tensor" && isFloatType(dtype);
 
 const shown = ({ name, kind, dtype, shape = [] }: ProgramValueInfo): string =>
   `'${name.slice(0, 60)}' (${kind === "tensor" ? `${dtype} [${shape.join(", ")}]` : kind})`;

@@ -66,6 +66,12 @@ export class Metadata {
     return (this.valid(names, "a list of token ids", isId) ?? []).map(Number);
   }
 
+  /** Numbers, such as a mean for each channel. */
+  numbers(...names: string[]): number[] | undefined {
+    const isNumber = (value: Value): boolean => typeof value === "number" && Number.isFinite(value);
+    return this.valid(names, "a list of numbers", isNumber)?.map(Number);
+  }
+
   private number(
     names: readonly string[],
     what: string,

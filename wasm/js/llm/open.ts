@@ -10,11 +10,12 @@ import { RunningGeneration, type Generator } from "./generate.js";
 import { layoutOf, type Layout } from "./layout.js";
 import { Metadata } from "./metadata.js";
 import { checkGenerate, checkProgram, OPEN_OPTIONS } from "./options.js";
-import { chatTemplateOf, checkMessages, plainMessages } from "./template.js";
-import { checkIds, idsOf, tokenizerOf } from "./tokenizer.js";
+import { Media } from "./media.js";
+import { Prompts } from "./prompt.js";
+import { chatTemplateOf } from "./template.js";
+import { tokenizerOf } from "./tokenizer.js";
 import type {
   ChatMessage,
-  ChatTemplate,
   Conversation,
   GenerateOptions,
   Generation,
@@ -24,7 +25,6 @@ import type {
   LanguageModelWarning,
   LanguageProgram,
   Prompt,
-  TemplateVariables,
   TextTokenizer,
 } from "./types.js";
 
@@ -120,9 +120,7 @@ class ProgramModel implements LanguageModel {
     private readonly embedding: EmbeddingMethod | undefined,
     readonly tokenizer: TextTokenizer,
     readonly eosIds: readonly number[],
-    private readonly bosId: number | undefined,
-    private readonly template: ChatTemplate | undefined,
-    private readonly variables: TemplateVariables,
+    private readonly prompts: Prompts,
     readonly warnings: readonly LanguageModelWarning[],
   ) {}
 
@@ -147,43 +145,21 @@ class ProgramModel implements LanguageModel {
     return this.generator?.vocabulary ?? 0;
   }
 
-  private tokensOf(prompt: Prompt, variables: TemplateVariables = {}): number[] {
-    if (typeof prompt === "string") {
-      const ids = idsOf(this.tokenizer, prompt, true);
-      return ids.length === 0 && this.bosId !== undefined ? [this.bosId] : ids;
-    }
-    const list: readonly unknown[] = Array.from(prompt as ArrayLike<unknown>);
-    if (typeof list[0] === "number") {
-      checkIds(list, "the prompt");
-      return [...list];
-    }
-    checkMessages(list);
-    return this.tokensOfMessages(list, variables);
-  }
-
-  private tokensOfMessages(
-    messages: readonly ChatMessage[],
-    variables: TemplateVariables,
-  ): number[] {
-    const all = { ...this.variables, ...variables };
-    const options = { addGenerationPrompt: true, variables: all };
-    const text: unknown = this.chatTemplate(plainMessages(messages), options);
-    if (typeof text === "string") return idsOf(this.tokenizer, text, false);
-    throw new SconceError("argument", "the chat template gave no text", "Return a string from it.");
-  }
-
-  private get chatTemplate(): ChatTemplate {
-    if (this.template) return this.template;
-    throw new SconceError(
-      "argument",
-      "the model has no chat template, which messages need",
-      "Pass tokenizer_config.json as tokenizerConfig, chat_template.jinja as chatTemplate, or a function.",
-    );
+  /** Gives the tokens of a prompt, when a generation asks for them. */
+  private prompted(read: () => Prompt, options: GenerateOptions): () => Promise<readonly number[]> {
+    const { context } = this.writer;
+    const { signal, templateVariables } = options;
+    return () => {
+      const items = this.prompts.read(read(), templateVariables);
+      return this.prompts.encoded(items, context, (method, inputs) =>
+        context.other(this.program, method, inputs, signal),
+      );
+    };
   }
 
   generate(prompt: Prompt, options: GenerateOptions = {}): Generation {
     checkGenerate("generate()", options);
-    const prompts = (): number[] => this.tokensOf(prompt, options.templateVariables);
+    const prompts = this.prompted(() => prompt, options);
     return new RunningGeneration(this.writer, prompts, options);
   }
 
@@ -193,12 +169,12 @@ class ProgramModel implements LanguageModel {
     options: GenerateOptions,
     ended: (summary: GenerationSummary) => void,
   ): Generation {
-    const prompt = (): number[] => this.tokensOf(messages(), options.templateVariables);
-    return new RunningGeneration(this.writer, prompt, options, ended);
+    const prompts = this.prompted(messages, options);
+    return new RunningGeneration(this.writer, prompts, options, ended);
   }
 
   chat(options: ChatOptions = {}): Conversation {
-    void this.chatTemplate;
+    void this.prompts.chatTemplate;
     return new Talk(this, options);
   }
 
@@ -210,11 +186,12 @@ class ProgramModel implements LanguageModel {
         "the program gives scores of tokens, and no embeddings",
         "Export a sentence encoder, or add a method 'embed'.",
       );
-    return embed(this.program, this.embedding, this.tokensOf(text), options.signal);
+    const ids = this.prompts.read(`${text}`).map(Number);
+    return embed(this.program, this.embedding, ids, options.signal);
   }
 
   tokenCount(prompt: Prompt): number {
-    return this.tokensOf(prompt).length;
+    return this.prompts.count(prompt);
   }
 
   async reset(): Promise<void> {
@@ -227,6 +204,22 @@ class ProgramModel implements LanguageModel {
       );
     await generator?.context.reset();
   }
+}
+
+/** The id of a token that stands for a picture or for sound. */
+function tokenId(
+  tokenizer: TextTokenizer,
+  option: string,
+  given: string | number | undefined,
+): number | undefined {
+  if (typeof given !== "string") return given;
+  const id = tokenizer.tokenId?.(given);
+  if (id !== undefined) return id;
+  throw new SconceError(
+    "option",
+    `the tokenizer has no token '${given.slice(0, 40)}', which '${option}' names`,
+    "Pass the id of the token.",
+  );
 }
 
 /** Throws unless a decoder with an encoder tells its first token. */
@@ -260,6 +253,11 @@ export async function openLanguageModel(options: LanguageModelOptions): Promise<
   const report = program.inspect();
   const { methods } = await report;
   const metadata = await Metadata.read(program, methods);
+  const media = Media.of(methods, metadata, {
+    image: tokenId(tokenizer, "imageToken", options.imageToken),
+    audio: tokenId(tokenizer, "audioToken", options.audioToken),
+    ...(options.imageOptions && { options: options.imageOptions }),
+  });
   const embedding = embeddingMethod(methods, tokenizer.vocabularySize);
   const model = (
     generator: Generator | undefined,
@@ -273,9 +271,7 @@ export async function openLanguageModel(options: LanguageModelOptions): Promise<
       embedding,
       tokenizer,
       eosIds,
-      bosId,
-      template,
-      templateVariables,
+      new Prompts(tokenizer, bosId, template, templateVariables, media),
       [...metadata.warnings, ...warnings],
     );
   if (embedding?.method === "forward") return model(undefined, [], tokenizer.bosId, []);

@@ -14,6 +14,10 @@ const IDS: Kind = {
   accepts: "a list of token ids",
   test: (value) => Array.isArray(value) && Array.from(value).every(KINDS.index.test),
 };
+const TOKEN: Kind = {
+  accepts: "a token as text or as its id",
+  test: (value) => typeof value === "string" || KINDS.index.test(value),
+};
 const SEED: Kind = {
   accepts: "a whole number, 0 or more",
   test: (value) => KINDS.index.test(value) || (typeof value === "bigint" && value >= 0n),
@@ -34,6 +38,9 @@ export const OPEN_OPTIONS = {
   eosIds: IDS,
   contextLength: COUNT,
   canRewind: "flag",
+  imageOptions: "record",
+  imageToken: TOKEN,
+  audioToken: TOKEN,
 } as const satisfies OptionTable;
 
 const GENERATE_OPTIONS = {

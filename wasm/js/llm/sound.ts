@@ -1,7 +1,7 @@
 // Sound for a speech model: samples at its rate, and files of WAVE.
 import { badArgument, isObject } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
-import type { Sound } from "./speech_types.js";
+import type { Sound } from "./types.js";
 
 /** The rate of Whisper and its relatives. */
 export const SAMPLE_RATE = 16_000;

@@ -23,7 +23,6 @@ import {
   type WhisperTokens,
 } from "./whisper_tokens.js";
 import type {
-  Sound,
   SpeechModel,
   SpeechModelOptions,
   SpeechSegment,
@@ -31,7 +30,7 @@ import type {
   Transcript,
   Transcription,
 } from "./speech_types.js";
-import type { LanguageProgram, TextTokenizer } from "./types.js";
+import type { LanguageProgram, Sound, TextTokenizer } from "./types.js";
 
 /** The length of Whisper's decoder, for programs that do not tell theirs. */
 const CONTEXT = 448;

@@ -1,13 +1,6 @@
 // The public types of models that hear speech.
 import type { HostAbortSignal } from "../types/host.js";
-import type { LanguageProgram, TextTokenizer, TokenizerFile } from "./types.js";
-
-/** Sound: numbers from -1 to 1, of one channel. */
-export interface Sound {
-  readonly samples: Float32Array;
-  /** Samples in each second. */
-  readonly sampleRate: number;
-}
+import type { LanguageProgram, Sound, TextTokenizer, TokenizerFile } from "./types.js";
 
 /** Options of `openSpeechModel`. */
 export interface SpeechModelOptions {

@@ -3,7 +3,8 @@ import { badArgument, isObject } from "../base/check.js";
 import { messageOf, SconceError, withCause } from "../base/errors.js";
 import { jinjaTemplate } from "./peers.js";
 import { specialTokens } from "./tokenizer.js";
-import type { ChatMessage, ChatTemplate, MessagePart } from "./types.js";
+import { isMediaPart } from "./media.js";
+import type { ChatMessage, ChatTemplate, MessagePart, TextPart } from "./types.js";
 
 /** The text of the template in tokenizer_config.json; of several, the one called "default". */
 function templateIn(config: object): string | undefined {
@@ -16,6 +17,16 @@ function templateIn(config: object): string | undefined {
   );
   return (named.find(({ name }) => name === "default") ?? named[0])?.template;
 }
+
+/** Templates of models that see look at the types of parts, and take no text in their place. */
+const PARTS = /\[\s*['"]type['"]\s*\]|\.type\b/;
+
+/** Messages whose contents are lists of parts. */
+const withParts = (messages: readonly ChatMessage[]): ChatMessage[] =>
+  messages.map(({ content, ...message }) => ({
+    ...message,
+    content: typeof content === "string" ? [{ type: "text", text: content }] : content,
+  }));
 
 /** Makes a template of what the caller has; undefined if there is none. */
 export async function chatTemplateOf(
@@ -35,8 +46,10 @@ export async function chatTemplateOf(
     throw refused("format", "cannot be read", "Pass the contents of chat_template.jinja.", error);
   }
   const special = specialTokens(config);
+  const wantsParts = PARTS.test(text) && !/\bis string\b/.test(text);
   return (messages, { addGenerationPrompt, variables }) => {
-    const given = { ...special, ...variables, messages };
+    const shown = wantsParts ? withParts(messages) : messages;
+    const given = { ...special, ...variables, messages: shown };
     try {
       return render({ ...given, add_generation_prompt: addGenerationPrompt });
     } catch (error) {
@@ -56,8 +69,11 @@ function refused(
   return withCause(new SconceError(code, message, hint), error);
 }
 
-const isPart = (part: unknown): part is MessagePart =>
+const isTextPart = (part: unknown): part is TextPart =>
   isObject(part) && part["type"] === "text" && typeof part["text"] === "string";
+
+/** True for a part of a message. */
+export const isPart = (part: unknown): part is MessagePart => isTextPart(part) || isMediaPart(part);
 
 /** Throws unless it is the content of a message; `what` names it. */
 export function checkContent(
@@ -66,7 +82,8 @@ export function checkContent(
 ): asserts content is ChatMessage["content"] {
   if (typeof content === "string") return;
   if (Array.isArray(content) && Array.from(content as unknown[]).every(isPart)) return;
-  throw badArgument(what, 'a string, or a list of parts such as { type: "text", text }', content);
+  const parts = '{ type: "text", text } or { type: "image", image }';
+  throw badArgument(what, `a string, or a list of parts such as ${parts}`, content);
 }
 
 /** Throws unless it is a list of messages. */
@@ -78,12 +95,28 @@ export function checkMessages(messages: readonly unknown[]): asserts messages is
   });
 }
 
-/** Messages as templates take them: parts that are text alone are one text. */
-export const plainMessages = (messages: readonly ChatMessage[]): ChatMessage[] =>
-  messages.map((message) => ({
+/** Parts that are text alone as one text; undefined if there are others. */
+function plainText(content: ChatMessage["content"]): string | undefined {
+  if (typeof content === "string") return content;
+  const isText = content.every(isTextPart);
+  return isText ? content.map((part) => (part as TextPart).text).join("") : undefined;
+}
+
+/**
+ * Messages as templates take them: text where all messages are, and lists of parts otherwise. A
+ * template sees the types of other parts, and not what is in them.
+ */
+export function templateMessages(messages: readonly ChatMessage[]): ChatMessage[] {
+  const texts = messages.map(({ content }) => plainText(content));
+  if (texts.every((text) => text !== undefined))
+    return messages.map((message, i) => ({ ...message, content: texts[i]! }));
+  return messages.map((message) => ({
     ...message,
     content:
       typeof message.content === "string"
-        ? message.content
-        : message.content.map(({ text }) => text).join(""),
+        ? [{ type: "text", text: message.content }]
+        : message.content.map((part) =>
+            part.type === "text" ? part : ({ type: part.type } as MessagePart),
+          ),
   }));
+}

@@ -19,7 +19,7 @@ export class Detokenizer {
     private readonly tokenizer: TextTokenizer,
     before: readonly number[],
   ) {
-    this.ids = before.slice(-LEAD);
+    this.ids = before.slice(-LEAD).filter((id) => id >= 0);
     this.given = this.textOf(this.ids).length;
   }
 

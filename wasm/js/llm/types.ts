@@ -1,7 +1,8 @@
 // The public types of language models.
 import type { HostAbortSignal, HostBlob } from "../types/host.js";
 import type { ProgramMethodInfo } from "../types/report.js";
-import type { InputValue, Value } from "../types/tensor.js";
+import type { ImageInput, ImageOptions } from "../types/image.js";
+import type { InputTensor, InputValue, Value } from "../types/tensor.js";
 
 /** A value, or a promise of it: engines give values, and clients give promises. */
 export type Eventually<T> = T | PromiseLike<T>;
@@ -48,8 +49,38 @@ export interface TextTokenizer {
 /** A file: its text, its bytes, a Blob, or the object that its JSON stands for. */
 export type TokenizerFile = string | Uint8Array | ArrayBuffer | HostBlob | object;
 
+/** Sound: numbers from -1 to 1, of one channel. */
+export interface Sound {
+  readonly samples: Float32Array;
+  /** Samples in each second. */
+  readonly sampleRate: number;
+}
+
+/** A text in a message. */
+export interface TextPart {
+  readonly type: "text";
+  readonly text: string;
+}
+
+/** A picture in a message, for programs with a vision encoder. */
+export interface ImagePart {
+  readonly type: "image";
+  /** A picture, or the tensor that the encoder takes. The same object is encoded once. */
+  readonly image: ImageInput | InputTensor;
+}
+
+/** Sound in a message, for programs with an audio encoder. */
+export interface AudioPart {
+  readonly type: "audio";
+  /**
+   * 16,000 samples in each second, sound of another rate, or the tensor that the encoder takes. The
+   * same object is encoded once.
+   */
+  readonly audio: Float32Array | Sound | InputTensor;
+}
+
 /** A part of a prompt or of a message. */
-export type MessagePart = { readonly type: "text"; readonly text: string };
+export type MessagePart = TextPart | ImagePart | AudioPart;
 
 /** A message of a conversation. */
 export interface ChatMessage {
@@ -68,8 +99,8 @@ export type ChatTemplate = (
   options: { readonly addGenerationPrompt: boolean; readonly variables: TemplateVariables },
 ) => string;
 
-/** A prompt: a text, the messages of a chat, or token ids. */
-export type Prompt = string | readonly ChatMessage[] | readonly number[];
+/** A prompt: a text, the messages of a chat, parts without a template, or token ids. */
+export type Prompt = string | readonly ChatMessage[] | readonly MessagePart[] | readonly number[];
 
 /** Options of `openLanguageModel`. */
 export interface LanguageModelOptions {
@@ -98,6 +129,15 @@ export interface LanguageModelOptions {
    * recurrent layers. By default the operators of the program tell it.
    */
   canRewind?: boolean;
+  /**
+   * How pictures are normalized: `mean` and `std`, as preprocessor_config.json has them. By default
+   * constant methods of the program tell it.
+   */
+  imageOptions?: Pick<ImageOptions, "mean" | "std" | "scale" | "fit" | "background">;
+  /** The token that a template writes for a picture: its text or its id. */
+  imageToken?: string | number;
+  /** The token that a template writes for sound: its text or its id. */
+  audioToken?: string | number;
 }
 
 /** Options of `generate` and `send`. */
@@ -232,7 +272,7 @@ export interface LanguageModel {
    * mean over the tokens. Fails with the code "unsupported" if the program computes no embeddings.
    */
   embed(text: string, options?: { signal?: HostAbortSignal }): Promise<Float32Array>;
-  /** The number of tokens of a prompt. */
+  /** The number of tokens of a prompt. Pictures and sound count as their encoder declares. */
   tokenCount(prompt: Prompt): number;
   /** Empties the cache. */
   reset(): Promise<void>;
