@@ -104,11 +104,17 @@ function messagesOf({ messages }) {
 }
 
 /** Options that change what the model would do, and that it lacks. */
-const UNKNOWN = ["tools", "functions", "logprobs", "response_format", "logit_bias", "audio"];
+const UNKNOWN = ["tools", "functions", "logprobs", "logit_bias", "audio"];
+
+/** @param {any} body */
+function schemaOf({ response_format: format }) {
+  if (format?.type === "json_object") return true;
+  return format?.type === "json_schema" ? format.json_schema?.schema : undefined;
+}
 
 /** @param {any} body @returns {import("sconce/llm").GenerateOptions} */
 function optionsOf(body) {
-  const lacking = UNKNOWN.find((name) => body[name] && body[name]?.type !== "text");
+  const lacking = UNKNOWN.find((name) => body[name]);
   if (lacking !== undefined) throw new ApiError(400, `This server has no '${lacking}'.`, lacking);
   if ((body.n ?? 1) !== 1) throw new ApiError(400, "'n' is 1: there is one answer.", "n");
   const options = {
@@ -117,6 +123,7 @@ function optionsOf(body) {
     topP: body.top_p,
     stop: body.stop,
     seed: body.seed,
+    schema: schemaOf(body),
   };
   const given = Object.entries(options).filter(([, value]) => (value ?? undefined) !== undefined);
   return Object.fromEntries(given);
@@ -191,7 +198,8 @@ async function complete(body, response, signal) {
 function errorOf(error) {
   if (error instanceof ApiError) return error;
   const isCaller =
-    error instanceof SconceError && ["argument", "option", "limit"].includes(error.code);
+    error instanceof SconceError &&
+    ["argument", "option", "limit", "unsupported"].includes(error.code);
   if (!isCaller) console.error(error);
   return new ApiError(isCaller ? 400 : 500, error instanceof Error ? error.message : "failed");
 }

@@ -111,6 +111,27 @@ test("the same seed gives the same story, and flags choose tokens", () => {
   assert.equal(run("--stop", "there"), " upon a time, \n");
 });
 
+test("an answer fits the schema of a file", () => {
+  const schema = { type: "array", items: { enum: ["a", "b"] }, minItems: 1, maxItems: 3 };
+  writeFileSync(join(folder, "schema.json"), JSON.stringify(schema));
+  const args = [
+    "--tokens",
+    "Once",
+    ...TOKENIZER,
+    "--temperature",
+    "1",
+    "--schema",
+    "schema.json",
+    "-q",
+  ];
+  const { status, stdout, stderr } = sconce("run", "story.pte", ...args);
+  assert.equal(status, 0, stderr);
+  const items = JSON.parse(stdout) as string[];
+  assert.ok(items.length > 0 && items.every((item) => item === "a" || item === "b"), stdout);
+  writeFileSync(join(folder, "schema.json"), "no");
+  assert.match(sconce("run", "story.pte", ...args).stderr, /schema\.json is not JSON/);
+});
+
 test("chat answers line by line, and keeps what was said", () => {
   const args = ["--max-new-tokens", "6", "--json"];
   const { status, stdout, stderr } = chat("Once upon a time\n\nShe was\n", ...args);

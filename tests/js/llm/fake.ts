@@ -18,6 +18,7 @@ export const bytes: TextTokenizer = {
     new TextDecoder("utf-8", { ignoreBOM: true }).decode(
       Uint8Array.from(ids.filter((id) => id >= FIRST && id < FIRST + 256).map((id) => id - FIRST)),
     ),
+  tokenBytes: (id) => Uint8Array.of(id - FIRST),
   bosId: BOS,
   eosIds: [EOS],
   vocabularySize: 259,

@@ -104,6 +104,29 @@ test("the same seed gives the same answer", async () => {
   assert.notEqual(await ask(5), await ask(6));
 });
 
+test("an answer fits a schema", async () => {
+  const schema = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] };
+  const { choices } = await openai.chat.completions.create({
+    model: "story.pte",
+    messages,
+    response_format: { type: "json_schema", json_schema: { name: "answer", schema, strict: true } },
+  });
+  const { ok, ...rest } = JSON.parse(choices[0]!.message.content!) as Record<string, unknown>;
+  assert.equal(typeof ok, "boolean");
+  assert.deepEqual(rest, {});
+  await assert.rejects(
+    openai.chat.completions.create({
+      model: "story.pte",
+      messages,
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "answer", schema: { type: "string", pattern: "a" } },
+      },
+    }),
+    (error: Error) => /keyword 'pattern'/.test(error.message),
+  );
+});
+
 test("requests take turns", async () => {
   const texts = await Promise.all(
     Array.from({ length: 6 }, async () => {

@@ -1,6 +1,8 @@
 // A generation: the prompt is run, and then token after token is chosen, made text and run.
 import { busy, cancelled, SconceError } from "../base/errors.js";
+import { Constraint, type TokenTexts } from "./constraint.js";
 import type { Context } from "./context.js";
+import { schemaLanguage } from "./json_schema.js";
 import type { Encoder } from "./layout.js";
 import { samplingOf, stopsOf } from "./options.js";
 import { Sampler } from "./sampler.js";
@@ -22,6 +24,8 @@ export interface Generator {
   readonly vocabulary: number;
   /** The encoder of the prompt, and the token with which the decoder begins. */
   readonly encoder: { readonly method: Encoder; readonly start: number } | undefined;
+  /** The texts of all tokens, for answers that fit a schema. */
+  texts(): TokenTexts;
   /** The generation that is being read. */
   current: object | undefined;
 }
@@ -138,6 +142,14 @@ export class RunningGeneration implements Generation {
     return context.add(prompt.slice(timing.reused), signal);
   }
 
+  /** Keeps the answer in the language of the schema. */
+  private constraint(): Constraint | undefined {
+    const { schema } = this.options;
+    if (schema === undefined) return undefined;
+    const { generator } = this;
+    return new Constraint(schemaLanguage(schema), generator.texts(), generator.eosIds);
+  }
+
   private async *run(timing: Timing): AsyncGenerator<GeneratedPiece, FinishReason> {
     const { generator, options } = this;
     const { context, tokenizer, eosIds } = generator;
@@ -153,10 +165,11 @@ export class RunningGeneration implements Generation {
     if (!generator.encoder) sampler.note(prompt);
     const words = new Detokenizer(tokenizer, generator.encoder ? [] : prompt);
     const stops = new StopTexts(stopsOf(options));
+    const constraint = this.constraint();
     const rest = (): string => stops.push(words.end()) + (stops.isFound ? "" : stops.end());
     let scores = await this.prefill(prompt, timing);
     for (;;) {
-      const token = sampler.choose(scores);
+      const token = sampler.choose(scores, constraint);
       timing.first ||= performance.now();
       timing.count++;
       if (eosIds.has(token)) {
@@ -165,9 +178,12 @@ export class RunningGeneration implements Generation {
         return stops.isFound ? "stop" : "eos";
       }
       const text = stops.push(words.push(token));
-      const isLast = timing.count >= maxNewTokens || context.used >= context.length;
+      const isOver = constraint?.isOver === true;
+      const isFull = timing.count >= maxNewTokens || context.used >= context.length;
+      const isLast = isOver || isFull;
       yield this.piece(isLast && !stops.isFound ? text + rest() : text, [token]);
       if (stops.isFound) return "stop";
+      if (isOver) return "eos";
       if (isLast) return timing.count >= maxNewTokens ? "length" : "context";
       stopIfAborted();
       scores = await context.add([token], signal);

@@ -1,5 +1,6 @@
 // The tokenizer.bin of llama2.c: pieces with scores, of which neighbours are merged by the best score.
 import { SconceError } from "../base/errors.js";
+import { byteOf } from "./token_bytes.js";
 import type { TextTokenizer } from "./types.js";
 
 /** Token 0 is unknown, 1 begins a text, 2 ends one, and then come the 256 single bytes. */
@@ -107,15 +108,21 @@ export class Llama2cTokenizer implements TextTokenizer {
     return tokens.filter((_, i) => lengths[i]! >= 0);
   }
 
+  tokenBytes(id: number): Uint8Array | undefined {
+    const piece = this.pieces[id]?.bytes ?? new Uint8Array();
+    const byte = byteOf(keyOf(piece));
+    return byte === undefined ? piece : Uint8Array.of(byte);
+  }
+
   /** A piece such as "<0x0A>" stands for that byte. The space before the first word is dropped. */
   decode(ids: readonly number[]): string {
     const bytes: number[] = [];
     let previous = -1;
     for (const id of ids) {
       const piece = this.pieces[id]?.bytes ?? new Uint8Array();
-      const [, hex] = /^<0x([0-9A-F]{2})>$/.exec(keyOf(piece)) ?? [];
+      const byte = byteOf(keyOf(piece));
       const isFirst = previous === BEGIN && piece[0] === 0x20;
-      if (hex !== undefined) bytes.push(parseInt(hex, 16));
+      if (byte !== undefined) bytes.push(byte);
       else if (id > END) bytes.push(...(isFirst ? piece.subarray(1) : piece));
       previous = id;
     }

@@ -2,6 +2,7 @@
 import { checkTable } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import type { ProgramMethodInfo } from "../types/index.js";
+import { tokenTexts, type TokenTexts } from "./constraint.js";
 import { Context } from "./context.js";
 import { Talk, type ChatOptions } from "./conversation.js";
 import { embed, embeddingMethod, type EmbeddingMethod } from "./embed.js";
@@ -284,8 +285,10 @@ export async function openLanguageModel(options: LanguageModelOptions): Promise<
     isRemote: isPromise(report),
     canRewind: canRewind ?? !(facts.isSliding || methods.some(isForgetful)),
   });
+  let texts: TokenTexts | undefined;
   const generator = {
     context,
+    texts: () => (texts ??= tokenTexts(tokenizer, vocabulary)),
     tokenizer,
     eosIds: new Set(facts.eosIds),
     vocabulary,

@@ -1,5 +1,12 @@
 // The options of language models: which there are, and which values they take.
-import { badArgument, checkTable, KINDS, type Kind, type OptionTable } from "../base/check.js";
+import {
+  badArgument,
+  checkTable,
+  isPlain,
+  KINDS,
+  type Kind,
+  type OptionTable,
+} from "../base/check.js";
 import type { Sampling } from "./sampler.js";
 import { randomSeed } from "./random.js";
 import type { GenerateOptions } from "./types.js";
@@ -52,6 +59,10 @@ const GENERATE_OPTIONS = {
   repetitionPenalty: number("a number above 0", (n) => n > 0 && n < Infinity),
   seed: SEED,
   stop: STOP,
+  schema: {
+    accepts: "a JSON schema: an object, true or false",
+    test: (value: unknown) => typeof value === "boolean" || isPlain(value),
+  },
   signal: "signal",
   templateVariables: "record",
 } as const satisfies OptionTable;

@@ -19,6 +19,7 @@ export interface HuggingFaceTokenizer {
     options: { skip_special_tokens: boolean; clean_up_tokenization_spaces: boolean },
   ): string;
   token_to_id(text: string): number | undefined;
+  id_to_token(id: number): string | undefined;
   get_vocab(withAddedTokens: boolean): ReadonlyMap<string, number>;
 }
 

@@ -1,6 +1,7 @@
 // Choosing the next token by its scores. Vocabularies have a hundred thousand tokens and more, so all of
 // them are looked at, but never sorted: only those that can be chosen are.
 import { SconceError } from "../base/errors.js";
+import type { Constraint } from "./constraint.js";
 import { Random } from "./random.js";
 
 /** How tokens are chosen. */
@@ -94,12 +95,20 @@ export class Sampler {
     for (const token of tokens) this.seen.add(token);
   }
 
-  /** Chooses a token, and takes note of it. Changes the scores. */
-  choose(scores: Float32Array): number {
+  /** Chooses a token that the constraint allows, and takes note of it. Changes the scores. */
+  choose(scores: Float32Array, constraint?: Constraint): number {
     this.penalize(scores);
-    const token = this.sampling.temperature === 0 ? argmax(scores) : this.drawn(scores);
+    const token = this.chosen(scores, constraint);
     this.note([token]);
+    constraint?.take(token);
     return token;
+  }
+
+  private chosen(scores: Float32Array, constraint: Constraint | undefined): number {
+    const isGreedy = this.sampling.temperature === 0;
+    if (isGreedy) return constraint ? constraint.best(scores, argmax) : argmax(scores);
+    constraint?.mask(scores);
+    return this.drawn(scores);
   }
 
   private penalize(scores: Float32Array): void {

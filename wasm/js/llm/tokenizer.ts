@@ -4,6 +4,7 @@ import { messageOf, SconceError, withCause } from "../base/errors.js";
 import { contentsOf, jsonOf } from "./files.js";
 import { Llama2cTokenizer } from "./llama2c.js";
 import { huggingFaceTokenizer } from "./peers.js";
+import { byteLevelBytes, byteOf } from "./token_bytes.js";
 import type { TextTokenizer, TokenizerFile } from "./types.js";
 
 const ID_MAX = 2 ** 31 - 1;
@@ -27,6 +28,13 @@ export function specialTokens(config: object): Record<string, string> {
       return text === undefined ? [] : [[name, text]];
     }),
   );
+}
+
+/** The bytes of a token whose text is a part of a character. */
+function bytesOf(token: string | undefined): Uint8Array | undefined {
+  if (token === undefined) return undefined;
+  const byte = byteOf(token);
+  return byte === undefined ? byteLevelBytes(token) : Uint8Array.of(byte);
 }
 
 async function ofJson(json: object, config: object): Promise<TextTokenizer> {
@@ -61,6 +69,7 @@ async function ofJson(json: object, config: object): Promise<TextTokenizer> {
         ? ""
         : made.decode(ids, { skip_special_tokens: true, clean_up_tokenization_spaces: false }),
     tokenId: (text) => made.token_to_id(text),
+    tokenBytes: (id) => bytesOf(made.id_to_token(id)),
     ...(bosId !== undefined && { bosId }),
     ...(eosId !== undefined && { eosIds: [eosId] }),
     vocabularySize: most + 1,

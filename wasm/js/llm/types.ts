@@ -38,6 +38,11 @@ export interface TextTokenizer {
   decode(ids: number[]): string;
   /** The id of a special token by its text, such as "<|im_end|>". */
   tokenId?(text: string): number | undefined;
+  /**
+   * The bytes of a token whose text is a part of a character. Answers that fit a schema then have such
+   * characters, too.
+   */
+  tokenBytes?(id: number): Uint8Array | undefined;
   /** The token that begins a text. */
   readonly bosId?: number;
   /** The tokens that end a text. */
@@ -161,6 +166,11 @@ export interface GenerateOptions {
   seed?: number | bigint;
   /** Texts that end the answer. They are no part of it. */
   stop?: string | readonly string[];
+  /**
+   * The JSON schema that the answer fits. `true` stands for any JSON. Only tokens are chosen that go
+   * on with such a text, and the answer ends with it.
+   */
+  schema?: Readonly<Record<string, unknown>> | boolean;
   /** Ends the generation. It then fails with the code "cancelled". */
   signal?: HostAbortSignal;
   /** Variables for the chat template. */

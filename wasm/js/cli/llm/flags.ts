@@ -1,7 +1,9 @@
 // The flags of commands that generate text, and the values that they stand for.
 import type { Flags } from "../shell/flag.js";
 import type { ValuesOf } from "../shell/command.js";
+import { readWhole } from "../files/files.js";
 import { UsageError } from "../usage.js";
+import { jsonOf } from "../../llm/files.js";
 import type { GenerateOptions } from "../../llm/types.js";
 
 /** The flags that name files of a tokenizer. */
@@ -54,6 +56,11 @@ export const SAMPLING_FLAGS = {
     value: "TEXT",
     text: "end the answer before this text",
   },
+  schema: {
+    type: "string",
+    value: "FILE",
+    text: "a JSON schema that the answer fits",
+  },
 } as const satisfies Flags;
 
 type Values = ValuesOf<typeof TOKENIZER_FLAGS & typeof SAMPLING_FLAGS>;
@@ -62,6 +69,12 @@ type Values = ValuesOf<typeof TOKENIZER_FLAGS & typeof SAMPLING_FLAGS>;
 function numberOf(flag: string, text: string): number {
   if (text.trim() !== "" && Number.isFinite(Number(text))) return Number(text);
   throw new UsageError(`--${flag} takes a number, not '${text}'`);
+}
+
+/** The schema in a file. The library checks it. */
+function schemaIn(path: string): NonNullable<GenerateOptions["schema"]> {
+  const json = jsonOf(readWhole(path), path);
+  return json as Readonly<Record<string, unknown>>;
 }
 
 /** The options that are numbers, by the flag of each. */
@@ -82,6 +95,7 @@ export function generateOptions(values: Values): GenerateOptions {
     if (text !== undefined) options[name] = numberOf(flag, text);
   }
   if (values.stop) options.stop = values.stop;
+  if (values.schema !== undefined) options.schema = schemaIn(values.schema);
   return options;
 }
 
