@@ -34,7 +34,7 @@ static int64_t sharing(const sc_attention *a) {
 
 // The places at which the parts of the scratch begin, in floats.
 typedef struct layout {
-    uint64_t q, keys, values, scores, sums, product, gemm, total;
+    uint64_t q, raw, keys, values, scores, sums, product, gemm, total;
 } layout;
 
 static uint64_t floats_of(uint64_t count) { return sc_align_up(count, 16); }
@@ -45,7 +45,8 @@ static layout layout_of(const sc_attention *a) {
     const uint64_t gemm = sc_max_u64(sc_gemm_nn_scratch(QUERIES, keys, depth),
                                      sc_gemm_nn_scratch(QUERIES, width, keys));
     layout l = {.q = 0};
-    l.keys = l.q + floats_of(QUERIES * depth);
+    l.raw = l.q + floats_of(QUERIES * depth);
+    l.keys = l.raw + (a->k.read ? floats_of(keys * depth) : 0);
     l.values = l.keys + floats_of(keys * depth);
     l.scores = l.values + floats_of(keys * width);
     l.sums = l.scores + floats_of(QUERIES * keys);
@@ -61,13 +62,14 @@ uint64_t sc_attention_scratch_bytes(const sc_attention *a) {
 
 typedef struct tile {
     const sc_attention *a;
-    const float *k, *v;
+    int64_t k, v;  // where the matrices of the items begin
     // For each row:
-    float *out[QUERIES];
+    int64_t out[QUERIES];
     const float *mask[QUERIES];
+    int64_t seen[QUERIES];                // keys that it may see
     float most[QUERIES], total[QUERIES];  // maximum and sum so far
     int64_t rows;
-    float *q, *keys, *values, *scores, *sums, *product, *gemm;
+    float *q, *raw, *keys, *values, *scores, *sums, *product, *gemm;
     int64_t first, count, stride;  // of the block: its keys, and floats from row to row of scores
     bool is_begun;
 } tile;
@@ -79,13 +81,25 @@ static void copy_row(float *to, const float *from, int64_t step, int64_t count, 
     for (; i < count; i++) to[i] = from[i * step] * scale;
 }
 
+// A row of a matrix as floats.
+static void read_row(const sc_attention_matrix *m, int64_t offset, int64_t count, float scale,
+                     float *to) {
+    if (m->read) {
+        m->read(m, offset, count, to);
+        copy_row(to, to, 1, count, scale);
+    } else {
+        copy_row(to, m->data + offset, m->column, count, scale);
+    }
+}
+
 static void begin_rows(tile *t, int64_t item, int64_t row) {
     const sc_attention *a = t->a;
     for (int64_t i = 0; i < t->rows; i++) {
         const int64_t at = item + (row + i) / a->queries, query = (row + i) % a->queries;
-        const float *q = a->q.data + offset_of(&a->q.items, at) + query * a->q.row;
-        copy_row(t->q + i * a->depth, q, a->q.column, a->depth, a->scale);
-        t->out[i] = a->out + offset_of(&a->out_items, at) + query * a->out_row;
+        const int64_t q = offset_of(&a->q.items, at) + query * a->q.row;
+        read_row(&a->q, q, a->depth, a->scale, t->q + i * a->depth);
+        t->out[i] = offset_of(&a->out_items, at) + query * a->out_row;
+        t->seen[i] = a->seen ? sc_min_i64(a->keys, a->seen + query) : a->keys;
         t->most[i] = -INFINITY;
         t->total[i] = 0;
         if (!a->mask.data) continue;
@@ -95,10 +109,16 @@ static void begin_rows(tile *t, int64_t item, int64_t row) {
 
 // --- Blocks --------------------------------------------------------------------------------------
 
+// The keys of the block that the row may see.
+static int64_t seen_keys(const tile *t, int64_t row, int64_t count) {
+    return sc_min_i64(sc_max_i64(t->seen[row] - t->first, 0), count);
+}
+
 // Keys of the block up to the last one that a row does not exclude.
-static int64_t used_keys(const tile *t, int64_t count) {
+static int64_t used_keys(const tile *t, int64_t most) {
     const int64_t step = t->a->mask.column;
-    int64_t used = 0;
+    int64_t count = 0, used = 0;
+    for (int64_t i = 0; i < t->rows; i++) count = sc_max_i64(count, seen_keys(t, i, most));
     if (!t->a->mask.data) return count;
     for (int64_t i = 0; i < t->rows && used < count; i++) {
         const float *mask = t->mask[i] + t->first * step;
@@ -110,10 +130,24 @@ static int64_t used_keys(const tile *t, int64_t count) {
     return used;
 }
 
+// The keys of a block as floats.
+typedef struct key_block {
+    const float *data;
+    int64_t row, column;
+} key_block;
+
+static key_block keys_of(const tile *t) {
+    const sc_attention_matrix *k = &t->a->k;
+    const int64_t depth = t->a->depth, at = t->k + t->first * k->row;
+    if (!k->read) return (key_block){k->data + at, k->row, k->column};
+    for (int64_t j = 0; j < t->count; j++) k->read(k, at + j * k->row, depth, t->raw + j * depth);
+    return (key_block){t->raw, depth, 1};
+}
+
 // Four keys at a time, side by side.
-static void transpose_keys(const tile *t) {
-    const int64_t depth = t->a->depth, row = t->a->k.row, column = t->a->k.column;
-    const float *k = t->k + t->first * row;
+static void transpose_keys(const tile *t, const key_block *keys) {
+    const int64_t depth = t->a->depth, row = keys->row, column = keys->column;
+    const float *k = keys->data;
     for (int64_t j = 0; j < t->stride; j += 4) {
         const float *from[4];
         for (int64_t i = 0; i < 4; i++) from[i] = k + sc_min_i64(j + i, t->count - 1) * row;
@@ -141,7 +175,7 @@ static void run_nn(const tile *t, const sc_gemm_f32 *g) {
 }
 
 static void multiply_keys(const tile *t) {
-    const sc_attention_matrix *k = &t->a->k;
+    const key_block k = keys_of(t);
     sc_gemm_f32 g = {.m = (size_t)t->rows,
                      .n = (size_t)t->count,
                      .k = (size_t)t->a->depth,
@@ -149,17 +183,17 @@ static void multiply_keys(const tile *t) {
                      .a_row = (size_t)t->a->depth,
                      .c = t->scores,
                      .c_row = (size_t)t->stride};
-    if (t->rows < FEW && k->column == 1 && k->row >= 0) {
-        g.b = t->k + t->first * k->row;
-        g.b_row = (size_t)k->row;
+    if (t->rows < FEW && k.column == 1 && k.row >= 0) {
+        g.b = k.data;
+        g.b_row = (size_t)k.row;
         sc_gemm_nt_f32(&g, 0, sc_gemm_nt_tiles(&g));
         return;
     }
-    if (k->row == 1 && k->column >= 0) {
-        g.b = t->k + t->first;
-        g.b_row = (size_t)k->column;
+    if (k.row == 1 && k.column >= 0) {
+        g.b = k.data;
+        g.b_row = (size_t)k.column;
     } else {
-        transpose_keys(t);
+        transpose_keys(t, &k);
         g.b = t->keys;
         g.b_row = (size_t)t->stride;
     }
@@ -168,21 +202,22 @@ static void multiply_keys(const tile *t) {
 
 static void multiply_values(const tile *t) {
     const sc_attention_matrix *v = &t->a->v;
-    const float *from = t->v + t->first * v->row;
+    const int64_t from = t->v + t->first * v->row;
     sc_gemm_f32 g = {.m = (size_t)t->rows,
                      .n = (size_t)t->a->width,
                      .k = (size_t)t->count,
                      .a = t->scores,
                      .a_row = (size_t)t->stride,
-                     .b = from,
                      .b_row = (size_t)v->row,
                      .c = t->is_begun ? t->product : t->sums,
                      .c_row = (size_t)t->a->width};
-    if (v->column != 1 || v->row < 0) {
+    if (v->read || v->column != 1 || v->row < 0) {
         g.b = t->values;
         g.b_row = (size_t)t->a->width;
         for (int64_t j = 0; j < t->count; j++)
-            copy_row(t->values + j * t->a->width, from + j * v->row, v->column, t->a->width, 1);
+            read_row(v, from + j * v->row, t->a->width, 1, t->values + j * t->a->width);
+    } else {
+        g.b = v->data + from;
     }
     run_nn(t, &g);
 }
@@ -190,13 +225,13 @@ static void multiply_values(const tile *t) {
 // --- Softmax -------------------------------------------------------------------------------------
 
 // Adds the mask to a row of scores, and finds their maximum. A NaN may be lost, but then the sum is
-// NaN. Scores behind the last key become -inf.
+// NaN. Scores behind the last key that it may see
+// become -inf.
 static float add_mask(const tile *t, int64_t row) {
     float *scores = t->scores + row * t->stride;
     const int64_t step = t->a->mask.column, whole = t->count / 4 * 4;
     const float *mask = t->a->mask.data ? t->mask[row] + t->first * step : NULL;
     v4f best[2] = {v4f_splat(-INFINITY), v4f_splat(-INFINITY)};
-    for (int64_t j = t->count; j < t->stride; j++) scores[j] = -INFINITY;
     if (mask && step == 1) {
         for (int64_t j = 0; j < whole; j += 4)
             v4f_store(scores + j, v4f_load(scores + j) + v4f_load(mask + j));
@@ -204,6 +239,7 @@ static float add_mask(const tile *t, int64_t row) {
     } else if (mask) {
         for (int64_t j = 0; j < t->count; j++) scores[j] += mask[j * step];
     }
+    for (int64_t j = seen_keys(t, row, t->count); j < t->stride; j++) scores[j] = -INFINITY;
     int64_t j = 0;
     for (; j + 8 <= t->stride; j += 8) {
         best[0] = v4f_pmax(v4f_load(scores + j), best[0]);
@@ -258,6 +294,7 @@ static void soften(tile *t) {
         t->most[i] = block > before ? block : before;
         const float most = t->most[i] == -INFINITY ? 0 : t->most[i];
         const float sum = exp_row(t->scores + i * t->stride, t->stride, most);
+        if (t->a->round) t->a->round(t->scores + i * t->stride, t->stride);
         if (t->is_begun && block > before && before > -INFINITY) {
             const float scale = v4f_exp(v4f_splat(before - most))[0];
             t->total[i] *= scale;
@@ -278,17 +315,17 @@ static void finish_rows(const tile *t) {
     const sc_attention *a = t->a;
     const bool gives_zeros = a->is_safe || a->keys == 0;
     for (int64_t i = 0; i < t->rows; i++) {
-        const bool is_empty = t->total[i] == 0;
-        float *to = t->out[i];
-        if (is_empty) {
-            for (int64_t j = 0; j < a->width; j++) to[j * a->out_column] = gives_zeros ? 0 : NAN;
-            continue;
-        }
-        const float *sums = t->sums + i * a->width, scale = 1 / t->total[i];
-        if (a->out_column == 1)
-            copy_row(to, sums, 1, a->width, scale);
+        float *sums = t->sums + i * a->width;
+        if (t->total[i] == 0)
+            for (int64_t j = 0; j < a->width; j++) sums[j] = gives_zeros ? 0 : NAN;
         else
-            for (int64_t j = 0; j < a->width; j++) to[j * a->out_column] = sums[j] * scale;
+            copy_row(sums, sums, 1, a->width, 1 / t->total[i]);
+        if (a->write)
+            a->write(a, t->out[i], sums);
+        else if (a->out_column == 1)
+            memcpy(a->out + t->out[i], sums, (size_t)a->width * sizeof *sums);
+        else
+            for (int64_t j = 0; j < a->width; j++) a->out[t->out[i] + j * a->out_column] = sums[j];
     }
 }
 
@@ -322,6 +359,7 @@ static void run_tiles(void *work, int64_t from, int64_t to, uint32_t thread) {
     float *scratch = thread ? sc_parallel_scratch(thread) : w->scratch;
     tile t = {.a = a,
               .q = scratch + w->l.q,
+              .raw = scratch + w->l.raw,
               .keys = scratch + w->l.keys,
               .values = scratch + w->l.values,
               .scores = scratch + w->l.scores,
@@ -330,8 +368,8 @@ static void run_tiles(void *work, int64_t from, int64_t to, uint32_t thread) {
               .gemm = scratch + w->l.gemm};
     for (int64_t i = from; i < to; i++) {
         const int64_t item = i / w->tiles * w->items, row = i % w->tiles * QUERIES;
-        t.k = a->k.data + offset_of(&a->k.items, item);
-        t.v = a->v.data + offset_of(&a->v.items, item);
+        t.k = offset_of(&a->k.items, item);
+        t.v = offset_of(&a->v.items, item);
         t.rows = sc_min_i64(QUERIES, w->rows - row);
         begin_rows(&t, item, row);
         run_tile(&t);

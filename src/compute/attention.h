@@ -19,11 +19,15 @@ typedef struct sc_attention_items {
     int64_t sizes[SC_ATTENTION_FACTORS], steps[SC_ATTENTION_FACTORS];
 } sc_attention_items;
 
-// A matrix of floats for each item.
+// A matrix for each item.
 typedef struct sc_attention_matrix {
     const float *data;
     sc_attention_items items;
     int64_t row, column;
+    // Numbers that are no floats are not in `data`. Reads `count` of them from `offset` on,
+    // `column` apart. NULL: they are floats.
+    void (*read)(const struct sc_attention_matrix *m, int64_t offset, int64_t count, float *to);
+    const void *source;  // the reader's own
 } sc_attention_matrix;
 
 typedef struct sc_attention {
@@ -34,7 +38,13 @@ typedef struct sc_attention {
     float *out;  // [queries, width], any strides; must not overlap an operand
     sc_attention_items out_items;
     int64_t out_row, out_column;
+    // Results that are no floats are not in `out`. Writes `width` of them, `out_column` apart.
+    void (*write)(const struct sc_attention *a, int64_t offset, const float *from);
+    const void *sink;  // the writer's own
+    // Rounds weights to the precision that values have; NULL: that of floats.
+    void (*round)(float *weights, int64_t count);
     float scale;
+    int64_t seen;  // keys that the first query sees, and each next query one more; 0: all
     // Results of queries without any key, whose scores are all -inf: zeros, else NaN.
     bool is_safe;
 } sc_attention;

@@ -36,21 +36,22 @@ static sc_status emit_outputs(sc_emit_method *m, const sc_node *node, call_args 
         else
             SC_TRY(sc_emit_value(m, node->outs[i], &outs[i]));
     }
-    if (sc_op_has(node->op, SC_SYMBOLIC) || sc_op_has(node->op, SC_MUTATES)) {
+    const uint32_t written = sc_op_written_count(node->op);
+    const uint32_t count = node->out_count - sc_min_u32(written, node->out_count);
+    if (sc_op_has(node->op, SC_SYMBOLIC) || count == 0) {
         call->count += node->out_count;
         return SC_OK;
     }
     const sc_schema *schema = node->op->schema;
     bool is_list = schema->return_count == 1 && schema->returns[0].is_list;
-    if (!is_list && sc_op_out_count(node->op) != node->out_count)
+    if (!is_list && sc_op_out_count(node->op) != count)
         return sc_fail(m->state->ctx, SC_ERR_INTERNAL, NULL,
-                       "%s has %u results, but its row says %u", node->op->name, node->out_count,
+                       "%s has %u results, but its row says %u", node->op->name, count,
                        sc_op_out_count(node->op));
     int32_t last = outs[0];
-    if (is_list || node->out_count > 1)
-        last = sc_emit_list(m, SC_PTE_KernelTypes_TensorList, outs, node->out_count);
+    if (is_list || count > 1) last = sc_emit_list(m, SC_PTE_KernelTypes_TensorList, outs, count);
     if (is_list) outs[0] = last;
-    call->count += is_list ? 1 : node->out_count;
+    call->count += is_list ? 1 : count;
     call->ids[call->count++] = last;
     return SC_OK;
 }

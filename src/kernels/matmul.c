@@ -1,4 +1,4 @@
-// mm, bmm, addmm: from arguments to strided matrices. Half precision multiplies f32 copies.
+// mm, bmm, addmm, linear: from arguments to strided matrices. Half precision multiplies f32 copies.
 #include "compute/matmul.h"
 
 #include "kernels/convert.h"
@@ -6,17 +6,27 @@
 
 // --- Operands ------------------------------------------------------------------------------------
 
-// mm and bmm are called with (a, b, out), addmm with (self, a, b, beta, alpha, out).
-enum { PLAIN_ARGS = 3, ADDMM_BETA = 3, ADDMM_ALPHA = 4 };
+// mm and bmm are called with (a, b, out), addmm with (self, a, b, beta, alpha, out), and linear
+// with (a, b transposed, self, out).
+enum { PLAIN_ARGS = 3, ADDMM_BETA = 3, ADDMM_ALPHA = 4, LINEAR = 1 };
 
 // The tensors of a product; `self` may be NULL.
 typedef struct operands {
     const sc_tensor *a, *b, *self, *out;
-    uint32_t b_arg;
+    uint32_t b_arg, self_arg;
+    bool is_linear;
 } operands;
 
 static operands operands_of(const sc_kernel_call *call) {
     const bool adds = call->arg_count > PLAIN_ARGS;
+    if (call->kernel && call->kernel->param == LINEAR)
+        return (operands){.a = sc_call_tensor(call, 0),
+                          .b = sc_call_tensor(call, 1),
+                          .self = sc_call_tensor(call, 2),
+                          .out = sc_call_out(call),
+                          .b_arg = 1,
+                          .self_arg = 2,
+                          .is_linear = true};
     return (operands){.a = sc_call_tensor(call, adds),
                       .b = sc_call_tensor(call, adds + 1u),
                       .self = adds ? sc_call_tensor(call, 0) : NULL,
@@ -29,10 +39,27 @@ static bool dtypes_agree(const operands *o) {
     return o->a->dtype == dtype && o->b->dtype == dtype && (!o->self || o->self->dtype == dtype);
 }
 
+// All dimensions of the input but the last are rows. A weight of one dimension has one column.
+static bool set_linear(sc_matmul *mm, const operands *o) {
+    const sc_tensor *a = o->a, *b = o->b, *c = o->out;
+    if (a->rank == 0 || b->rank == 0 || b->rank > 2 || !sc_tensor_is_contiguous(a) ||
+        !sc_tensor_is_contiguous(c))
+        return false;
+    mm->k = a->sizes[a->rank - 1u], mm->n = b->rank == 2 ? b->sizes[0] : 1;
+    mm->m = 1;
+    for (uint32_t d = 0; d + 1 < a->rank; d++)
+        if (!sc_mul_i64(mm->m, a->sizes[d], &mm->m)) return false;
+    mm->a.row = mm->k, mm->a.column = 1;
+    mm->b.row = b->strides[b->rank - 1u], mm->b.column = b->rank == 2 ? b->strides[0] : 0;
+    mm->c_row = mm->n, mm->c_column = 1;
+    return b->sizes[b->rank - 1u] == mm->k && c->numel == mm->m * mm->n;
+}
+
 // Rows and columns of the three matrices, which are the last two dimensions of their tensors, after
 // that of the batch.
 static bool set_matrices(sc_matmul *mm, const operands *o) {
     const sc_tensor *a = o->a, *b = o->b, *c = o->out;
+    if (o->is_linear) return set_linear(mm, o);
     if (a->rank < 2 || a->rank > 3 || b->rank != a->rank || c->rank != a->rank) return false;
     const uint32_t row = a->rank - 2u, column = a->rank - 1u;
     if (row) {
@@ -75,6 +102,7 @@ static bool describe(const sc_kernel_call *call, const operands *o, sc_matmul *m
     if (!set_matrices(mm, o)) return false;
     if (!o->self) return true;
     if (!set_addend(mm, o->self)) return false;
+    if (o->is_linear) return true;
     mm->beta = sc_call_number(call, ADDMM_BETA), mm->beta_int = sc_call_integer(call, ADDMM_BETA);
     mm->alpha = sc_call_number(call, ADDMM_ALPHA);
     mm->alpha_int = sc_call_integer(call, ADDMM_ALPHA);
@@ -144,8 +172,9 @@ static bool product_packs(const sc_kernel_call *call, sc_packing *packing) {
         return false;
     // An addend whose data does not exist yet must not be treated as absent.
     const bool adds = o.self && mm.beta != 0;
-    if (!sc_product_packs(&mm.record, o.b_arg, adds ? 0 : o.b_arg, packing)) return false;
-    packing->always_fits = o.a->rank == 2 && is_row_major(o.a) && is_row_major(o.out);
+    if (!sc_product_packs(&mm.record, o.b_arg, adds ? o.self_arg : o.b_arg, packing)) return false;
+    packing->always_fits =
+        (o.a->rank == 2 || o.is_linear) && is_row_major(o.a) && is_row_major(o.out);
     return true;
 }
 
@@ -159,5 +188,7 @@ SC_KERNEL(mm, .run = run_product, .scratch = product_scratch, .packs = product_p
           .pack = pack_product);
 SC_KERNEL(bmm, .run = run_product, .scratch = product_scratch, .packs = product_packs,
           .pack = pack_product);
+SC_KERNEL(linear, .run = run_product, .param = LINEAR, .scratch = product_scratch,
+          .packs = product_packs, .pack = pack_product);
 SC_KERNEL(addmm, .run = run_product, .scratch = product_scratch, .packs = product_packs,
           .pack = pack_product);

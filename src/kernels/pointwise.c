@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/parallel.h"
+#include "kernels/complex.h"
 
 typedef enum operand_kind { OPERAND_DIRECT, OPERAND_CONSTANT, OPERAND_STREAM } operand_kind;
 
@@ -328,6 +329,7 @@ double sc_pointwise_cost(const sc_pw_row *row, sc_class class_) {
 sc_status sc_pointwise_run(const sc_kernel_call *call, const sc_pw_row *row,
                            const char *arguments) {
     plan p;
+    if (sc_complex_is_given(call)) return sc_complex_pointwise(call, row);
     p.call = call;
     p.row = row;
     p.arguments = arguments;

@@ -23,12 +23,14 @@ static bool fits(const char *name, const char *pattern) {
     return !pattern[1];
 }
 
-const char *sc_op_advice(const sc_op *op) {
-    if (strlen(op->name) > NAME_MAX_BYTES) return NULL;
+const char *sc_op_advice_for(const char *name) {
+    if (strlen(name) > NAME_MAX_BYTES) return NULL;
     for (size_t i = 0; i < SC_COUNT_OF(foreign); i++)
-        if (fits(op->name, foreign[i].name)) return foreign[i].hint;
+        if (fits(name, foreign[i].name)) return foreign[i].hint;
     return NULL;
 }
+
+const char *sc_op_advice(const sc_op *op) { return sc_op_advice_for(op->name); }
 
 bool sc_op_is_pure(const sc_op *op) {
     static const char *const pure[] = {"aten::result_type.*", "aten::can_cast",

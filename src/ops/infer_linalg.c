@@ -35,6 +35,26 @@ sc_status sc_infer_mm(sc_infer *in) {
     return sc_rule_publish(in, spec);
 }
 
+// (input [..., k], weight [n, k] or [k], bias [n])
+sc_status sc_infer_linear(sc_infer *in) {
+    const sc_spec *x = sc_rule_tensor(in, 0), *w = sc_rule_tensor(in, 1);
+    const sc_spec *bias = sc_rule_tensor(in, 2);
+    if (x->rank == 0 || w->rank == 0 || w->rank > 2)
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s of %s and weights %s", in->op->name,
+                            sc_rule_text(in, x), sc_rule_text(in, w));
+    SC_TRY(need_same_dtype(in, x, w));
+    SC_TRY(sc_rule_same(in, x->sizes[x->rank - 1], w->sizes[w->rank - 1], "the inner sizes"));
+    sc_spec spec = sc_rule_new(in, (sc_dtype)x->dtype, w->rank == 2 ? x->rank : x->rank - 1);
+    for (uint32_t d = 0; d + 1 < x->rank; d++) spec.sizes[d] = x->sizes[d];
+    if (w->rank == 2) spec.sizes[x->rank - 1] = w->sizes[0];
+    if (bias) {
+        SC_TRY(need_same_dtype(in, x, bias));
+        SC_TRY(need_rank(in, bias, w->rank - 1, "the bias"));
+        if (w->rank == 2) SC_TRY(sc_rule_same(in, bias->sizes[0], w->sizes[0], "bias and weights"));
+    }
+    return sc_rule_publish_contiguous(in, spec);
+}
+
 sc_status sc_infer_bmm(sc_infer *in) {
     const sc_spec *a = sc_rule_tensor(in, 0), *b = sc_rule_tensor(in, 1);
     sc_spec spec;

@@ -89,3 +89,34 @@ sc_status sc_infer_observe_error(sc_infer *in) {
         SC_TRY(sc_rule_same(in, expected->sizes[d], found->sizes[d], "compared sizes"));
     return publish_state(in, sc_rule_tensor(in, 2));
 }
+
+// --- Products with quantized weights -------------------------------------------------------------
+
+// (input [m, k], weight, scales by row of the weight, or by row and group). `by_row`: the weight is
+// [n, k], and else [k, n].
+static sc_status mixed(sc_infer *in, bool by_row) {
+    const sc_spec *x = sc_rule_tensor(in, 0), *w = sc_rule_tensor(in, 1);
+    const sc_spec *scales = sc_rule_tensor(in, 2);
+    if (sc_rule_tensor(in, 3))
+        return sc_rule_fail(in, SC_ERR_UNSUPPORTED, "%s takes no zero points", in->op->name);
+    if (x->rank != 2 || w->rank != 2 || scales->rank < 1 || scales->rank > (by_row ? 2u : 1u))
+        return sc_rule_fail(in, SC_ERR_SHAPE, "%s of %s, weights %s and scales %s", in->op->name,
+                            sc_rule_text(in, x), sc_rule_text(in, w), sc_rule_text(in, scales));
+    SC_TRY(sc_rule_same(in, x->sizes[1], w->sizes[by_row ? 1 : 0], "the inner sizes"));
+    SC_TRY(sc_rule_same(in, scales->sizes[0], w->sizes[0], "the rows of weights and scales"));
+    sc_spec spec = sc_rule_new(in, sc_rule_dtype(in, "dtype", (sc_dtype)x->dtype), 2);
+    spec.sizes[0] = x->sizes[0];
+    spec.sizes[1] = w->sizes[by_row ? 0 : 1];
+    return sc_rule_publish_contiguous(in, spec);
+}
+
+sc_status sc_infer_mixed_linear(sc_infer *in) { return mixed(in, true); }
+
+sc_status sc_infer_mixed_mm(sc_infer *in) { return mixed(in, false); }
+
+sc_status sc_infer_quantized_add(sc_infer *in) {
+    const sc_spec *both[2] = {sc_rule_tensor(in, 0), sc_rule_tensor_named(in, "b")};
+    sc_spec spec = {.dtype = both[0]->dtype};
+    SC_TRY(sc_rule_broadcast(in, both, 2, &spec));
+    return sc_rule_publish_contiguous(in, spec);
+}

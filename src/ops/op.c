@@ -146,7 +146,7 @@ static sc_str functional_name(sc_arena *arena, sc_str name) {
                          SC_STR_ARG(sc_str_slice(stem, 0, stem.size - 1)), SC_STR_ARG(overload));
 }
 
-static const sc_op *functional_of(sc_arena *scratch, sc_str name) {
+static sc_op *functional_of(sc_arena *scratch, sc_str name) {
     // In-place operators whose overload is called otherwise.
     static const struct {
         const char *name;
@@ -165,6 +165,12 @@ static const sc_op *functional_of(sc_arena *scratch, sc_str name) {
     return sc_map_get(&table.by_name, functional_name(scratch, name));
 }
 
+static void join_writer(sc_op *op, sc_arena *scratch) {
+    sc_op *functional = functional_of(scratch, sc_str_from(op->name));
+    op->functional = functional;
+    if (functional && sc_op_has(op, SC_RUNS)) functional->writer = op;
+}
+
 sc_status sc_ops_init(void) {
     if (table.ready) return SC_OK;
     sc_arena scratch;
@@ -181,8 +187,7 @@ sc_status sc_ops_init(void) {
     for (uint32_t id = 1; id < SC_OP_COUNT; id++) {
         sc_op *op = &table.ops[id];
         if (sc_op_has(op, SC_VIEW)) join_twins(op, &scratch);
-        if (sc_op_has(op, SC_MUTATES))
-            op->functional = functional_of(&scratch, sc_str_from(op->name));
+        if (sc_op_has(op, SC_MUTATES)) join_writer(op, &scratch);
     }
     sc_arena_deinit(&scratch);
     table.ready = true;
@@ -219,13 +224,14 @@ static void parse_schema(sc_op *op) {
 }
 
 // Parses an operator's row, and the rows of its twins and its functional form. Twins point at each
-// other and no further, and a functional form is no twin.
+// other and no further, and so do a functional form and its writer, which are no twins.
 static const sc_op *handed_out(const sc_op *op) {
     if (!op || op->schema || op->id == SC_OP_FOREIGN) return op;
     if (!table.texts[op->id]) return NULL;
     parse_schema(&table.ops[op->id]);
     if (rows[op->id].takes) parse_takes(&table.ops[op->id]);
     handed_out(op->functional);
+    handed_out(op->writer);
     handed_out(op->copy);
     handed_out(op->view);
     return op;
@@ -274,7 +280,7 @@ static const sc_op *make_inplace(sc_str name, const sc_op *functional) {
     op->out_name = NULL;
     op->schema = schema;
     op->functional = functional;
-    op->copy = op->view = NULL;
+    op->copy = op->view = op->writer = NULL;
     sc_map_add(&table.by_name, schema->name, op);
     return op;
 }
@@ -336,6 +342,15 @@ const sc_op *sc_op_find_out(sc_str name, sc_str overload) {
 
 // --- The .pte form -------------------------------------------------------------------------------
 
+uint32_t sc_op_written_count(const sc_op *op) {
+    uint32_t count = 0;
+    if (!sc_op_has(op, SC_MUTATES)) return 0;
+    for (uint32_t i = 0; i < op->schema->param_count; i++)
+        count += op->schema->params[i].is_written;
+    return count;
+}
+
 uint32_t sc_op_out_count(const sc_op *op) {
-    return sc_op_has(op, SC_MUTATES) ? 0 : op->schema->return_count;
+    const uint32_t written = sc_op_written_count(op), returned = op->schema->return_count;
+    return returned > written ? returned - written : 0;
 }

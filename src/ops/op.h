@@ -117,6 +117,7 @@ typedef struct sc_op {
     const struct sc_takes *takes;    // dtypes of its kernel (ops/takes.h), NULL if it has none
     const sc_schema *schema;         // there wherever an operator can be had from
     const struct sc_op *functional;  // SC_MUTATES: what computes the value it writes, or NULL
+    const struct sc_op *writer;      // a row that runs and writes this one's value, or NULL
     const struct sc_op *copy;        // SC_VIEW: its *_copy form, with the same parameters, or NULL
     const struct sc_op *view;        // the other way round: what the *_copy form is a copy of
 } sc_op;
@@ -135,6 +136,13 @@ typedef struct sc_refused_op {
     sc_op op;
     const char *what, *hint;
 } sc_refused_op;
+
+// The row whose call a .pte has for this one: the copy of a view, or what writes a value in place
+// if nothing else computes it.
+static inline const sc_op *sc_op_called(const sc_op *op) {
+    if (op->copy) return op->copy;
+    return op->writer && !op->out_name ? op->writer : op;
+}
 
 static inline bool sc_op_has(const sc_op *op, sc_op_traits traits) {
     return (op->traits & traits) != 0;
@@ -168,6 +176,8 @@ const char *sc_pytorch_version(void);
 bool sc_op_is_pytorch(const sc_op *op);
 // Advice for an operator that cannot be lowered (foreign.def); NULL when there is none.
 const char *sc_op_advice(const sc_op *op);
+// The same for any name, such as that of a .pte.
+const char *sc_op_advice_for(const char *name);
 // The form that takes tensors in the places of this one's numbers, or NULL. Works for operators
 // that the table lacks, too.
 const sc_op *sc_op_tensor_form(const sc_op *op);
@@ -187,8 +197,10 @@ bool sc_op_gives_truth(const sc_op *op);
 static inline bool sc_op_out_keeps(const sc_op *op, uint32_t param_index) {
     return !op->schema->params[param_index].is_lost;
 }
-// How many out arguments the .pte form has: one for each result, a Tensor[] being one list; 0 for
-// ops that write their first argument.
+// How many operands it writes (SC_MUTATES). Its last results are these operands as they are then.
+uint32_t sc_op_written_count(const sc_op *op);
+// How many out arguments the .pte form has: one for each result that is not a written operand, a
+// Tensor[] being one list.
 uint32_t sc_op_out_count(const sc_op *op);
 
 #endif

@@ -11,7 +11,7 @@ typedef uint64_t sc_op_traits;
 #define SC_CORE           SC_TRAIT(0)  // tagged core ATen, or accepted by the edge verifier
 #define SC_VIEW           SC_TRAIT(1)  // aliases its first argument; <name>_copy is its edge form
 #define SC_POINTWISE      SC_TRAIT(2)  // element by element
-#define SC_MUTATES        SC_TRAIT(3)  // writes its first argument (copy_, index_put_)
+#define SC_MUTATES        SC_TRAIT(3)  // writes operands that its schema marks (copy_)
 #define SC_RANDOM         SC_TRAIT(4)
 #define SC_DATA_DEPENDENT SC_TRAIT(5)   // result shape depends on values
 #define SC_NO_FOLD        SC_TRAIT(6)   // never evaluated at compile time

@@ -43,7 +43,7 @@ static const char *core_lack_of(const sc_op *op) {
     if (sc_op_has(op, SC_ASSERTION) || sc_op_has(op, SC_MUTATES) || sc_op_has(op, SC_FUNCTORCH) ||
         sc_op_expansion(op))
         return NULL;
-    return lack_of(op->copy ? op->copy : op);
+    return lack_of(sc_op_called(op));
 }
 
 static fault of_operator(const char *what) {

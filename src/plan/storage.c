@@ -19,9 +19,11 @@ static sc_storage *add_value(builder *b, sc_value *value) {
     return &sc_vec_last(&b->table->items);
 }
 
-// The argument that is result `index` of an op with SC_MUTATES: the index-th one written to.
+// The argument that is result `index` of an op with SC_MUTATES: the last results are those written
+// to, in their order.
 static sc_value *written_arg(const sc_node *node, uint32_t index) {
     const sc_schema *schema = node->op->schema;
+    index -= sc_op_out_count(node->op);
     for (uint32_t i = 0; i < schema->param_count && i < node->arg_count; i++) {
         if (!schema->params[i].is_written || index-- > 0) continue;
         return node->args[i].kind == SC_ARG_VALUE ? node->args[i].value : NULL;
@@ -136,7 +138,9 @@ static sc_status build_bodies(builder *b, sc_node *node) {
 static sc_status build_node(builder *b, sc_node *node) {
     for (uint32_t i = 0; i < node->out_count; i++) {
         sc_storage *storage = add_value(b, node->outs[i]);
-        if (storage->kind != SC_STORAGE_PLANNED || !sc_op_has(node->op, SC_MUTATES)) continue;
+        if (storage->kind != SC_STORAGE_PLANNED || !sc_op_has(node->op, SC_MUTATES) ||
+            i < sc_op_out_count(node->op))
+            continue;
         sc_value *base = written_arg(node, i);
         if (!base) {
             sc_where_set_node(b->ctx, node);

@@ -103,8 +103,9 @@ static sc_status alias_graph(aliaser *a, const sc_graph *graph) {
 
 static void find_written(aliaser *a, const sc_graph *graph) {
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if (sc_op_has(node->op, SC_MUTATES) && node->args[0].kind == SC_ARG_VALUE)
-            a->written[node->args[0].value->mark] = true;
+        for (uint32_t i = 0; sc_op_has(node->op, SC_MUTATES) && i < node->arg_count; i++)
+            if (node->op->schema->params[i].is_written && node->args[i].kind == SC_ARG_VALUE)
+                a->written[node->args[i].value->mark] = true;
         for (uint32_t i = 0; graph->has_bodies && i < node->arg_count; i++)
             if (node->args[i].kind == SC_ARG_GRAPH) find_written(a, node->args[i].graph);
     }

@@ -55,7 +55,8 @@ sc_status sc_serde_put_output(sc_serde_writer *w, const sc_arg *arg);
 
 // Name of a value in the file (serde_write_name.c).
 sc_str sc_serde_name(sc_serde_writer *w, const sc_value *value);
-// "aten.add.Tensor" for aten::add.Tensor; "default" if it has no overload.
+// "aten.add.Tensor" for aten::add.Tensor; "default" if it has no overload. "llama.update_cache" for
+// sconce::update_cache, which is the value that it writes.
 sc_str sc_serde_op_path(sc_arena *arena, const sc_op *op);
 
 // --- Nodes and arguments (serde_write_node.c, serde_write_arg.c) ---------------------------------

@@ -42,8 +42,16 @@ sc_str sc_serde_name(sc_serde_writer *w, const sc_value *value) {
     return name;
 }
 
+// PyTorch knows no values of writes, and finds the call that writes instead.
+static sc_str known_name(const sc_op *op) {
+    const sc_op *writes = sc_op_called(op);
+    if (op->copy || writes == op) return op->schema->name;
+    const sc_str out = sc_str_from(writes->out_name);
+    return sc_str_slice(out, 0, (size_t)sc_str_find_last(out, '.'));
+}
+
 sc_str sc_serde_op_path(sc_arena *arena, const sc_op *op) {
-    const sc_str name = op->schema->name;
+    const sc_str name = known_name(op);
     const ptrdiff_t colon = sc_str_find(name, ':');
     if (colon < 0) return name;
     const sc_str space = sc_str_slice(name, 0, (size_t)colon);

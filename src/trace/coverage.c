@@ -78,8 +78,7 @@ static bool is_no_call(const sc_op *op) {
 
 // The operator that is executed in its place: views are copied, writes are computed.
 static const sc_op *executed(const sc_op *op) {
-    if (op->copy) return op->copy;
-    return op->functional ? executed(op->functional) : op;
+    return op->functional ? executed(op->functional) : sc_op_called(op);
 }
 
 static sc_coverage_how kernel_here(const sc_op *op) {

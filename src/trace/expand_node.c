@@ -150,7 +150,8 @@ static void expand(sc_trace *t, const sc_node *node, const sc_official *row, sc_
 
 // A pass of the user's own made it for a backend, and no backend took it.
 static bool is_left_whole(const sc_node *node) {
-    return node->is_kept && !node->op->infer && sc_op_expansion(node->op);
+    return node->is_kept && sc_op_expansion(node->op) &&
+           (!node->op->infer || sc_op_has(node->op, SC_COMPOSITE));
 }
 
 sc_status sc_expander_expand(sc_expander *e, sc_node *node, sc_node_expansion *out) {

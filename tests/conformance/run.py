@@ -28,6 +28,7 @@ import functorch_edges
 import functorch_levels
 import functorch_rows
 import inspector
+import llm
 import judge_models
 import judge_tables
 import named_tensors
@@ -79,6 +80,7 @@ def drawn_cases():
         ("functorch", functorch_edges, judge_expanded),
         ("functorch", functorch_rows, judge_expanded),
         ("complex", complex_numbers, judge_complex),
+        ("language models", llm, judge_expanded),
     ):
         torch.manual_seed(0)
         for case in family.cases():

@@ -61,6 +61,7 @@ def load(path, data_path=None):
 
     It owns the memory that its methods use, so it has to outlive them.
     """
+    import executorch.extension.llm.custom_ops.custom_ops  # noqa: F401  registers its kernels
     import executorch.kernels.quantized  # noqa: F401  registers its kernels
     from executorch.runtime import Runtime
 

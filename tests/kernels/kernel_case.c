@@ -172,14 +172,16 @@ static void add_value(kernel_case *t, sc_evalue *value) {
         t->inputs[t->input_count++] = value;
 }
 
-static void add_result(kernel_case *t, char *text, bool is_own) {
-    kernel_case_expected *e = &t->expected[t->expected_count++];
+static void add_result(kernel_case *t, char *text, char keyword) {
+    const bool is_written = keyword == 'm';
+    kernel_case_expected *e =
+        is_written ? &t->written[t->written_count++] : &t->expected[t->expected_count++];
     sc_evalue *value = new_value(SC_EVALUE_TENSOR);
     value->tensor = test_alloc(sizeof *value->tensor);
     e->bytes = read_tensor(text, value->tensor, true);
     e->tensor = *value->tensor;
-    t->in_place = is_own;
-    if (is_own) return;
+    if (keyword == 'u') e->bytes = NULL;
+    if (is_written) return;
     if (t->list)
         add_item(t, value);
     else
@@ -199,8 +201,8 @@ static void read_line(kernel_case *t, const char *keyword, char *text) {
         t->fails = text;
     } else if (strcmp(keyword, "shape") == 0) {
         t->shape_only = true;
-    } else if (strchr("om", keyword[0])) {
-        add_result(t, text, keyword[0] == 'm');
+    } else if (strchr("omu", keyword[0])) {
+        add_result(t, text, keyword[0]);
     } else if (strchr("TO", keyword[0])) {
         value = new_value(SC_EVALUE_TENSOR_LIST);
         if (keyword[0] == 'O')

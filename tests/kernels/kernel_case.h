@@ -7,7 +7,8 @@
 //                                elements in memory order
 //   T COUNT                      a tensor list; its items follow as t or n lines
 //   o DTYPE SIZES ORDER DATA     an expected result; O COUNT opens a list of them
-//   m DTYPE SIZES ORDER DATA     what argument 0 holds afterwards, for ops that write it
+//   u DTYPE SIZES ORDER          a result that means nothing
+//   m DTYPE SIZES ORDER DATA     what the next written argument holds afterwards
 //   tol RELATIVE ABSOLUTE        instead of the dtype's own tolerance; 0 0: to the sign of zeros
 //   shape                        compare shapes only: the values are unspecified
 //   only COUNT                   compare as many results only: PyTorch leaves the others open
@@ -38,8 +39,10 @@ typedef struct kernel_case {
     uint32_t out_count;
     kernel_case_expected expected[KERNEL_CASE_ITEMS_MAX];
     uint32_t expected_count;
-    uint32_t compared;  // results; 0: all
-    bool in_place, shape_only, has_tolerance;
+    uint32_t compared;                                    // results; 0: all
+    kernel_case_expected written[KERNEL_CASE_ITEMS_MAX];  // arguments, in their order
+    uint32_t written_count;
+    bool shape_only, has_tolerance;
     double relative, absolute;
     const char *fails;
     sc_evalue *list;  // open list, NULL when none

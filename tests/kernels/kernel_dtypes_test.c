@@ -16,7 +16,7 @@ static const uint8_t dtypes[] = {
 #undef DTYPE
 };
 
-enum { DTYPES = SC_COUNT_OF(dtypes), PLACES_MAX = 8, LOST = UINT16_MAX };
+enum { DTYPES = SC_COUNT_OF(dtypes), PLACES_MAX = 10, LOST = UINT16_MAX };
 
 // Places of a dtype in a call: a tensor, or a parameter that names one.
 typedef struct place {

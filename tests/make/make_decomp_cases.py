@@ -21,6 +21,7 @@ import decomp_modules  # noqa: E402, F401
 import decomp_programs  # noqa: E402, F401
 import decomp_dynamic  # noqa: E402, F401
 import decomp_layouts  # noqa: E402, F401
+import decomp_llm  # noqa: E402, F401
 import decomp_numeric  # noqa: E402, F401
 import decomp_operators  # noqa: E402, F401
 import decomp_quant  # noqa: E402, F401

@@ -13,6 +13,7 @@ from pathlib import Path
 import kernel_cases_basic  # noqa: F401
 import kernel_cases_complex  # noqa: F401
 import kernel_cases_grouped  # noqa: F401
+import kernel_cases_llm  # noqa: F401
 import kernel_cases_nn  # noqa: F401
 import kernel_cases_numeric  # noqa: F401
 import kernel_cases_observe  # noqa: F401

@@ -40,6 +40,19 @@ def flash_runs(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tenso
 
 flash.register_fake(lambda q, k, v: torch.empty_like(q))
 flash_runs.register_fake(lambda q, k, v: torch.empty_like(q))
+
+
+def stand_in(name):
+    """An operator of that name, for the message alone: what it computes does not matter."""
+
+    @torch.library.custom_op(name, mutates_args=())
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    double.register_fake(lambda x: torch.empty_like(x))
+    return double
+
+
 EIGHT = torch.rand(2, 16, 32).to(torch.float8_e4m3fn)
 
 
@@ -48,6 +61,10 @@ def experts(x):
     ends = torch.full((2,), 8, dtype=torch.int32).cumsum(0, dtype=torch.int32)
     ones = torch.ones(16), torch.ones(2, 16)
     return torch._scaled_grouped_mm(x, w, *ones, offs=ends, out_dtype=torch.bfloat16)
+
+
+def double(x):
+    return x * 2
 
 
 def frexp(x):
@@ -379,6 +396,11 @@ CASES = {
     "vmap_in_a_body": (vmap_in_a_body, plain_in_a_body, (torch.randn(3, 4),)),
     "flash": (flash, F.scaled_dot_product_attention, (image, image, image)),
     "flash_runs": (flash_runs, F.scaled_dot_product_attention, (image, image, image)),
+    "packed_experts": (stand_in("llama::quantized_moe_ffn"), double, (image,)),
+    "packed_linear": (stand_in("torchao::_linear_8bit_act_4bit_weight"), double, (image,)),
+    "packed_embedding": (stand_in("torchao::_shared_embedding_4bit"), double, (image,)),
+    "other_alias": (stand_in("executorch::alias"), double, (image,)),
+    "other_cache": (stand_in("executorch::update_cross_attn_cache"), double, (image,)),
     "experts": (
         experts,
         lambda x: torch.bmm(x.float()[None], x.float()[None].transpose(-1, -2)),

@@ -39,10 +39,16 @@ static const char *hint_for_missing(void) {
                                 "out operators that few programs have.";
 }
 
+// Advice for that operator, or the hint for all.
+static const char *advice_for(binder *b, sc_str name) {
+    const char *advice = sc_op_advice_for(sc_str_dup(b->ctx->scratch, name));
+    return advice ? advice : hint_for_missing();
+}
+
 static void report_missing(binder *b, sc_str name, sc_str overload) {
     b->missing++;
     sc_report(
-        b->ctx, SC_ERROR, SC_ERR_OPERATOR_MISSING, hint_for_missing(),
+        b->ctx, SC_ERROR, SC_ERR_OPERATOR_MISSING, advice_for(b, name),
         "method '" SC_STR_FMT "' calls " SC_STR_FMT "%s" SC_STR_FMT ", which this build cannot run",
         SC_STR_ARG(b->m->name), SC_STR_ARG(name), overload.size ? "." : "", SC_STR_ARG(overload));
 }

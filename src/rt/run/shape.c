@@ -206,7 +206,7 @@ static sc_status fit_outs(const sc_infer *in, const sc_kernel_call *call) {
             return wrong(in->ctx, call->op, "has more results than the operator");
         SC_TRY(fit_out(in->ctx, call->op, &in->outs[result++], o.tensor));
     }
-    if (result != in->out_count && result != 0)
+    if (result != in->out_count - sc_op_written_count(call->op) && result != 0)
         return wrong(in->ctx, call->op, "has fewer results than the operator");
     return SC_OK;
 }
