@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createEngine } from "sconce";
-import { BEGIN, Vocabulary, tell } from "./stories.mjs";
+import { openLanguageModel } from "sconce/llm";
 
 const model = (/** @type {string} */ name) =>
   fileURLToPath(new URL(`../models/stories260k.${name}`, import.meta.url));
@@ -23,17 +23,12 @@ console.log(
   `stories260k.pte: ${(buffer.length / 1e6).toFixed(2)} MB, lowered in ${ms.toFixed(0)} ms\n`,
 );
 
-const program = engine.load(buffer);
-const vocabulary = new Vocabulary(readFileSync(model("tokenizer.bin")));
-const text = new TextDecoder();
-let previous = BEGIN;
-let tokens = 0;
-const start = performance.now();
-for await (const token of tell(program, count)) {
-  if (tokens++ > 0)
-    process.stdout.write(text.decode(vocabulary.bytes(token, previous), { stream: true }));
-  previous = token;
-}
-console.log(`\n\n${(tokens / ((performance.now() - start) / 1000)).toFixed(0)} tokens/s`);
-program.dispose();
+const lm = await openLanguageModel({
+  program: engine.load(buffer),
+  tokenizer: readFileSync(model("tokenizer.bin")),
+});
+// The empty text is the token that begins a story.
+const story = lm.generate("", { maxNewTokens: count - 1 });
+for await (const { text } of story) process.stdout.write(text);
+console.log(`\n\n${story.summary?.decodeTokensPerSecond.toFixed(0)} tokens/s`);
 engine.dispose();

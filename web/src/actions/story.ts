@@ -1,6 +1,8 @@
 // The story teller: how a story begins, and then its tokens one by one, until the model ends it or
 // its cache is full. One story is written at a time; a new one, or a call of the form, ends it.
-import { BEGIN, tell, Vocabulary } from "../../../examples/stories.mjs";
+import { Llama2cTokenizer } from "@sconce/llm/llama2c.js";
+import { Detokenizer } from "@sconce/llm/text.js";
+import { BEGIN, tell } from "../../../examples/stories.mjs";
 import { app, setStep, type Story } from "../state.js";
 import { formatCount, plural } from "../ui/format.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
@@ -12,7 +14,7 @@ import { STORY_TOKENS } from "./samples.js";
 /** More than the cache holds in any case, and few enough to be split into tokens at once. */
 const PROMPT_CHARACTERS = 1000;
 
-let vocabulary: Vocabulary | undefined;
+let vocabulary: Llama2cTokenizer | undefined;
 /** The telling that is under way; another one takes its place. */
 let telling = 0;
 
@@ -37,14 +39,9 @@ export function stopStory(): void {
 }
 
 /** Text of tokens, as far as whole characters go. */
-export function makeText(words: Vocabulary): (token: number) => string {
-  const decoder = new TextDecoder();
-  let previous = -1;
-  return (token) => {
-    const text = previous < 0 ? "" : decoder.decode(words.bytes(token, previous), { stream: true });
-    previous = token;
-    return text;
-  };
+export function makeText(words: Llama2cTokenizer): (token: number) => string {
+  const joined = new Detokenizer(words, []);
+  return (token) => joined.push(token);
 }
 
 /** Why a story cannot begin like that; some of the cache must be left for what the model adds. */
@@ -58,10 +55,10 @@ function faultOf(prompt: string, tokens: readonly number[]): string {
 }
 
 /** The pieces that the story model knows. */
-export async function fetchVocabulary(): Promise<Vocabulary> {
+export async function fetchVocabulary(): Promise<Llama2cTokenizer> {
   if (vocabulary) return vocabulary;
   const file = await fetchAsset("models/stories260k.tokenizer.bin");
-  return (vocabulary = new Vocabulary(await file.arrayBuffer()));
+  return (vocabulary = new Llama2cTokenizer(new Uint8Array(await file.arrayBuffer())));
 }
 
 /** Tokens of the beginning, or null when it is too long, which is then said at its field. */
