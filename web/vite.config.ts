@@ -19,6 +19,9 @@ const SAMPLES: Record<string, string> = {
   "samples/mlp.pt2": "examples/mlp.pt2",
 };
 
+/** The scripts of language models, which come with the first conversation. */
+const LANGUAGE = /dist\/llm\/|src\/(actions\/(compared|talk)|views\/TalkView|talk)\.tsx?$/;
+
 function samples(): Plugin {
   return {
     name: "samples",
@@ -58,10 +61,16 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     rolldownOptions: {
-      // Code that several views share comes at once: many small scripts compress badly.
+      // Code that several views share comes at once: many small scripts compress badly. The first
+      // group that fits takes a script, with all that it imports.
       output: {
         codeSplitting: {
           groups: [
+            { name: "first", tags: ["$initial"] },
+            { name: "talk", test: LANGUAGE },
+            // Packages that only tokenizer.json and chat templates need.
+            { name: "tokenizers", test: /@huggingface\/tokenizers/ },
+            { name: "jinja", test: /@huggingface\/jinja/ },
             { name: "shared", minShareCount: 2 },
             {
               name: "views",

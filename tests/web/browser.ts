@@ -144,6 +144,12 @@ export async function lowered(page: Page): Promise<void> {
   await page.waitForSelector('.step.is-done[data-step="run"]', { timeout: 60_000 });
 }
 
+/** Waits until the story is written. */
+export async function written(page: Page): Promise<void> {
+  const text = '.talk[data-status="ready"] .story-text:not(.soft)';
+  await page.waitForSelector(text, { timeout: 120_000 });
+}
+
 /** Steps that are cut off or lie over each other, and what sticks out of the screen. */
 export function misplaced(page: Page): Promise<string[]> {
   return page.evaluate(() => {

@@ -12,6 +12,7 @@ import {
   misplaced,
   readJson,
   startHost,
+  written,
   type Host,
 } from "./browser.js";
 
@@ -75,7 +76,7 @@ async function insteadGive(page: Page, partitioner: unknown): Promise<void> {
 test("each method has its backend, and the story stays the same", async () => {
   const reported = delegationOf(STORIES, ["prefill", "decode"], XNNPACK);
   const { page, faults, close } = await host.visit({}, "#story");
-  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await written(page);
   assert.equal(await page.locator('.step[data-step="delegated"]').count(), 0);
   await page.keyboard.press("1");
   const choices = page.locator('[data-backend="decode"] option');
@@ -105,6 +106,7 @@ test("each method has its backend, and the story stays the same", async () => {
   assert.match(facts, new RegExp(`^${nodes.length - outside.length}.nodes · .*% of work$`));
 
   await page.keyboard.press("7");
+  await page.keyboard.press("c");
   const runners = await words(page, ".runners li");
   assert.match(
     runners,
@@ -112,10 +114,13 @@ test("each method has its backend, and the story stays the same", async () => {
   );
   const golden = readJson<{ text: string }>("models/stories260k.golden.json");
   const story = golden.text.trimStart().replaceAll("<0x0A>", "\n");
-  await page.getByLabel("Begin with").fill(story.split("\n")[0]!);
-  await page.getByRole("button", { name: "Tell a story" }).click();
-  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await page.keyboard.press("t");
+  await page.getByLabel("Go on from").fill(story.split("\n")[0]!);
+  await page.getByRole("button", { name: "Write", exact: true }).click();
+  await written(page);
   assert.equal((await page.locator(".story-text").innerText()).slice(0, story.length), story);
+  // The field still has the focus.
+  await page.keyboard.press("Escape");
   await page.keyboard.press("6");
   assert.match(await words(page, ".parts li"), /Delegates .*XnnpackBackend .*; Named data /);
   assert.deepEqual(faults, []);

@@ -100,7 +100,7 @@ test("arrays go to the model that they came with, one to an input", async () => 
   await close();
 });
 
-test("a folder is named, not read", async () => {
+test("a folder without a model is named", async () => {
   const { page, faults, close } = await host.visit();
   const folder = mkdtempSync(join(tmpdir(), "models.pt2"));
   const session = await page.context().newCDPSession(page);

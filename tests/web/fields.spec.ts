@@ -4,7 +4,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { drop, dropModel, inRoot, lowered, mlpWithBatch, startHost, type Host } from "./browser.js";
+import {
+  drop,
+  dropModel,
+  inRoot,
+  lowered,
+  mlpWithBatch,
+  startHost,
+  written,
+  type Host,
+} from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -222,21 +231,21 @@ test("sizes of several methods keep their maxima when methods are renamed", asyn
 
 test("a beginning that is too long is refused beside it, and the old story goes", async () => {
   const { page, faults, close } = await host.visit({}, "#story");
-  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await written(page);
   for (const prompt of ["word ".repeat(190), "a".repeat(100_000)]) {
-    await page.getByLabel("Begin with").fill(prompt);
+    await page.getByLabel("Go on from").fill(prompt);
     assert.equal(await page.locator(".field-error").count(), 0);
     await page.keyboard.press("Enter");
-    const fault = page.locator("#story-fault");
+    const fault = page.locator("#talk-fault");
     await fault.waitFor();
-    assert.match(await fault.innerText(), /tokens, and the model holds 256|at most 1,000/);
-    assert.equal(await page.locator(".story-text").innerText(), "The story will appear here.");
+    assert.match(await fault.innerText(), / (tokens|characters), and the context holds 256/);
+    assert.equal(await page.locator(".story-text").innerText(), "The text will appear here.");
     assert.match(await page.locator(".spine .step").nth(5).innerText(), /^Run\s+ready$/);
     assert.equal(await page.locator(".problem").count(), 0);
   }
-  await page.getByLabel("Begin with").fill("Tom");
+  await page.getByLabel("Go on from").fill("Tom");
   await page.keyboard.press("Enter");
-  await page.waitForSelector('.story-text[data-status="done"]');
+  await written(page);
   assert.match(await page.locator(".story-text").innerText(), /^Tom/);
   assert.deepEqual(faults, []);
   await close();

@@ -11,6 +11,7 @@ import {
   misplaced,
   mlpWithBatch,
   startHost,
+  written,
   type Host,
 } from "./browser.js";
 
@@ -206,7 +207,7 @@ test("a model that is opened again and again takes no more memory", async () => 
   const peaks: number[] = [];
   for (let i = 0; i < 10; i++) {
     await page.getByRole("button", { name: "Story teller" }).click();
-    await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+    await written(page);
     peaks.push((await page.evaluate("Math.max(...heaps.splice(0))")) as number);
     await page.getByRole("button", { name: "Samples" }).click();
   }
@@ -257,7 +258,7 @@ test("the scripts of the first screen are small", async () => {
     first.some((name) => name.startsWith("worker-")) && first.length < all.length,
     `${first}`,
   );
-  assert.ok(sizeOf(first) <= 159_500, `${sizeOf(first)} bytes of scripts at first`);
-  assert.ok(sizeOf(all) <= 212_500, `${sizeOf(all)} bytes of scripts`);
+  assert.ok(sizeOf(first) <= 145_500, `${sizeOf(first)} bytes of scripts at first`);
+  assert.ok(sizeOf(all) <= 254_000, `${sizeOf(all)} bytes of scripts`);
   await close();
 });

@@ -14,6 +14,7 @@ import {
   npy,
   readJson,
   startHost,
+  written,
   type Host,
 } from "./browser.js";
 
@@ -332,7 +333,7 @@ test("calibration that does not fit is said beside the file, and nothing is lowe
 
 test("a layer that a recipe cannot take is named, and left out by a click", async () => {
   const { page, close } = await host.visit({}, "#story");
-  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await written(page);
   await pick(page, "sconce_int4_weight_only");
   await page.getByLabel("Group size").fill("48");
   await page.getByRole("button", { name: "Lower again", exact: true }).click();
@@ -448,7 +449,7 @@ test("a method of several inputs takes as many arrays for each call", async () =
 
 test("the story in 8 bits begins as the float one does", async () => {
   const { page, faults, close } = await host.visit({}, "#story");
-  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await written(page);
   await pick(page, "sconce_int8_weight_only");
   await page.getByLabel("Beginnings of stories").fill("Once upon a time\nLily had a cat");
   await page.getByRole("button", { name: "Add", exact: true }).click();
@@ -464,7 +465,7 @@ test("the story in 8 bits begins as the float one does", async () => {
     await page.locator(".compared-stories").innerText(),
     /The same for \d+ of 256 tokens|The same story/,
   );
-  await page.getByLabel("Begin with").fill("Tom was");
+  await page.getByLabel("Go on from").fill("Tom was");
   await page.getByRole("button", { name: "Tell it again" }).click();
   await page.waitForFunction(() =>
     [...document.querySelectorAll(".telling .story-text")].every((p) =>

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createEngine } from "sconce";
-import { downloaded, inRoot, lowered, readJson, startHost, type Host } from "./browser.js";
+import { downloaded, inRoot, lowered, readJson, startHost, written, type Host } from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
@@ -12,20 +12,20 @@ after(() => host.close());
 const golden = readJson<{ text: string }>("models/stories260k.golden.json");
 const story = golden.text.trimStart().replaceAll("<0x0A>", "\n");
 
-test("the story teller writes the golden story, and stops and tells again", async () => {
+test("the story teller writes the golden story, and stops and writes again", async () => {
   const { page, faults, close } = await host.visit();
   await page.getByRole("button", { name: "Story teller" }).click();
-  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await written(page);
   const text = await page.locator(".story-text").innerText();
   assert.equal(text.slice(0, story.length), story);
-  assert.match(await page.locator(".story").innerText(), /tokens\/s/);
+  assert.match(await page.locator(".talk").innerText(), /tokens\/s/);
 
   // A story takes less time than a click from outside, or than a frame on a busy machine: the page
   // itself clicks, as soon as it has written something.
   await page.evaluate(
     (whole) =>
       new Promise<void>((resolve) => {
-        const button = document.querySelector<HTMLButtonElement>(".story-form button")!;
+        const button = document.querySelector<HTMLButtonElement>(".composer button")!;
         const reported = (): number => document.querySelector(".story-text")!.textContent!.length;
         const observer = new MutationObserver(() => {
           if (reported() < 10 || reported() === whole) return;
@@ -38,7 +38,7 @@ test("the story teller writes the golden story, and stops and tells again", asyn
       }),
     text.length,
   );
-  await page.getByRole("button", { name: "Tell it again" }).waitFor();
+  await page.getByRole("button", { name: "Write again" }).waitFor();
   const part = await page.locator(".story-text").innerText();
   assert.ok(part.length < text.length && story.startsWith(part.trimEnd()), part);
   assert.deepEqual(faults, []);
@@ -47,11 +47,11 @@ test("the story teller writes the golden story, and stops and tells again", asyn
 
 test("a story begins with words of one's own, through prefill", async () => {
   const { page, faults, close } = await host.visit({}, "#story");
-  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await written(page);
   // The first line of the golden story, and greedy decoding must find the rest again.
-  await page.getByLabel("Begin with").fill(story.split("\n")[0]!);
-  await page.getByRole("button", { name: "Tell it again" }).click();
-  await page.waitForSelector('.story-text[data-status="done"]');
+  await page.getByLabel("Go on from").fill(story.split("\n")[0]!);
+  await page.getByRole("button", { name: "Write again" }).click();
+  await written(page);
   assert.equal((await page.locator(".story-text").innerText()).slice(0, story.length), story);
   assert.deepEqual(faults, []);
   await close();
@@ -59,19 +59,19 @@ test("a story begins with words of one's own, through prefill", async () => {
 
 test("the last step says that it runs, and then what it took", async () => {
   const { page, close } = await host.visit({}, "#story");
-  await page.waitForSelector('.story-text[data-status="done"]', { timeout: 120_000 });
+  await written(page);
   const run = page.locator(".spine .step").nth(5);
   assert.match(await run.innerText(), /Run\s+\d.*m?s\s+256.tokens/);
   const during = await page.evaluate(
     () =>
       new Promise<string>((resolve) => {
         const observer = new MutationObserver(() => {
-          if (!document.querySelector('[data-status="running"]')) return;
+          if (!document.querySelector('[data-status="reading"], [data-status="writing"]')) return;
           observer.disconnect();
           resolve(document.querySelector<HTMLElement>(".step:last-child")!.innerText);
         });
         observer.observe(document.body, { subtree: true, attributes: true, childList: true });
-        document.querySelector<HTMLButtonElement>(".story-form button")!.click();
+        document.querySelector<HTMLButtonElement>(".composer button")!.click();
       }),
   );
   assert.match(during, /^Run\s+working$/);

@@ -1,7 +1,7 @@
 // Every side effect of the page, by subject. Views call these and do nothing else.
 export { goHome, showSample, watchAddress } from "./actions/address.js";
 export { setTolerance, takeCase, verifyCases } from "./actions/cases.js";
-export { chooseFiles, watchDrops } from "./actions/drops.js";
+export { chooseFiles, chooseTokenizer, watchDrops } from "./actions/drops.js";
 export { engine } from "./actions/engine.js";
 export { saveRecord, takeRecordInputs, watchRecord } from "./actions/etrecord.js";
 export {
@@ -70,6 +70,6 @@ export {
   showBounds,
   showSettings,
 } from "./actions/settings.js";
-export { setPrompt, stopStory, tellStory } from "./actions/story.js";
+export { newTalk, setDraft, setTalkSetting, stopTalk } from "./actions/talking.js";
 export { nextTheme, watchTheme } from "./actions/theme.js";
 export { SEED_MAX } from "./actions/values.js";

@@ -85,6 +85,24 @@ export const programMethod = computed((): ProgramMethodInfo | undefined =>
   app.program.value?.methods.find((method) => method.name === app.method.value),
 );
 
+/** Fewer scores are classes rather than a vocabulary. */
+const VOCABULARY_LEAST = 256;
+
+/** True if a method takes a row of token ids and gives scores for a vocabulary, or rows of a table. */
+function takesTokens({ inputs, outputs }: ProgramMethodInfo): boolean {
+  const [tokens] = inputs;
+  const shape = tokens?.shape ?? [];
+  const isRow = shape.length === 1 || (shape.length === 2 && shape[0] === 1);
+  const isScores = ({ dtype, shape: sizes = [] }: ProgramValueInfo): boolean =>
+    /float/.test(dtype ?? "") && sizes.length > 1 && sizes.at(-1)! >= VOCABULARY_LEAST;
+  return isRow && /^int(32|64)$/.test(tokens?.dtype ?? "") && outputs.some(isScores);
+}
+
+/** True if the program may be a language model: opening it as one shows more. */
+export const looksLikeLanguageModel = computed(
+  () => app.program.value?.methods.some(takesTokens) ?? false,
+);
+
 /** Why the current method cannot run, where that is known before it is tried. */
 export const runFault = computed(() => programMethod.value && delegated(programMethod.value));
 
@@ -101,6 +119,7 @@ const isShown = (name: View): boolean => {
   if (name === "cases") return app.cases.value.list.length > 0;
   if (name === "changes") return neighbourStep(app.step.value, -1) !== undefined;
   if (name === "record") return app.recordName.value !== "";
+  if (name === "talk") return app.document.value?.tokenizer !== undefined;
   return name === "call" ? kind !== "record" : name !== "summary" || kind === "pt2";
 };
 

@@ -29,7 +29,7 @@ import "./styles/profile.css";
 import "./styles/memory.css";
 import "./styles/program.css";
 import "./styles/run.css";
-import "./styles/story.css";
+import "./styles/talk.css";
 import "./styles/face.css";
 import "./styles/quantized.css";
 import "./styles/inspector.css";

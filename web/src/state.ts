@@ -101,6 +101,16 @@ export interface Settings {
   constants: string;
 }
 
+/** The files of a tokenizer, which belong to a model. */
+export interface TokenizerFiles {
+  /** tokenizer.json of Hugging Face, or tokenizer.bin of llama2.c. */
+  tokenizer: Blob | null;
+  /** tokenizer_config.json. */
+  config: Blob | null;
+  /** chat_template.jinja. */
+  template: Blob | null;
+}
+
 export type SampleId = "story" | "face" | "mlp";
 
 export interface Document {
@@ -108,6 +118,8 @@ export interface Document {
   /** "record": what was recorded of a program that is not here. */
   kind: "pt2" | "pte" | "record";
   files: readonly MethodFile[];
+  /** Not there: nobody has brought a tokenizer. */
+  tokenizer?: TokenizerFiles;
   sample?: SampleId;
   settings: Settings;
   /** Settings or names were edited since the last lowering. */
@@ -185,18 +197,78 @@ export interface RunState {
   repeat: number;
 }
 
-export interface Story {
-  /** How the story begins; the model goes on from there. */
-  prompt: string;
-  /** Why it cannot begin like that; empty when it can. */
-  fault: string;
-  status: "idle" | "running" | "done";
+/** A message and its answer, or a text and how the model goes on with it. */
+export interface Turn {
+  given: string;
+  /** The answer as far as it is there. */
   text: string;
+  /** Why it ended, where the model did not end it. */
+  ending: string;
+}
+
+/** How answers are generated, as it was typed. */
+export interface TalkSettings {
+  system: string;
+  temperature: string;
+  topK: string;
+  topP: string;
+  minP: string;
+  seed: string;
+  maxNewTokens: string;
+}
+
+/** The speed of an answer. */
+export interface TalkFigures {
+  /** Tokens of the prompt that were run, and milliseconds until the first token of the answer. */
+  readTokens: number;
+  readMs: number;
+  /** Tokens of the answer, and milliseconds from the first of them to the last. */
   tokens: number;
   ms: number;
 }
 
-const NO_STORY: Story = { prompt: "", fault: "", status: "idle", text: "", tokens: 0, ms: 0 };
+/** A conversation with a language model, or a text that it goes on with. */
+export interface Talk {
+  /** "idle": the tokenizer was not read yet. "reading": the prompt runs. "writing": the answer comes. */
+  status: "idle" | "opening" | "failed" | "ready" | "reading" | "writing";
+  /** True if the model has a chat template, and so takes messages. */
+  takesMessages: boolean;
+  draft: string;
+  /** Why the draft cannot be used; empty when it can. */
+  fault: string;
+  settings: TalkSettings;
+  turns: readonly Turn[];
+  figures: TalkFigures | null;
+  /** The work before the first token; `total` is 0 when unknown. */
+  progress: { phase: string; done: number; total: number } | null;
+  /** Tokens in the context, and how many it holds. */
+  used: number;
+  contextLength: number;
+  /** Possible faults of the program and of its tokenizer. */
+  warnings: readonly string[];
+}
+
+const NO_TALK: Talk = {
+  status: "idle",
+  takesMessages: false,
+  draft: "",
+  fault: "",
+  settings: {
+    system: "",
+    temperature: "0",
+    topK: "",
+    topP: "",
+    minP: "",
+    seed: "",
+    maxNewTokens: "",
+  },
+  turns: [],
+  figures: null,
+  progress: null,
+  used: 0,
+  contextLength: 0,
+  warnings: [],
+};
 
 export interface Faces {
   status: "idle" | "running";
@@ -276,7 +348,7 @@ export interface Speed {
   quantized: readonly number[];
 }
 
-/** A story, as one of the two programs tells it. */
+/** A text, as one of the two programs goes on with it. */
 export interface Telling {
   text: string;
   tokens: readonly number[];
@@ -407,7 +479,7 @@ export const app = {
 
   runs: signal<Readonly<Record<string, RunState>>>({}),
   cases: signal(NO_CASES),
-  story: signal(NO_STORY),
+  talk: signal(NO_TALK),
   faces: signal(NO_FACES),
 
   /** The memory plans of the program's file; null until they are shown. */
@@ -454,7 +526,7 @@ export function clearDocument(): void {
   app.dock.value = "closed";
   app.runs.value = {};
   app.cases.value = NO_CASES;
-  app.story.value = NO_STORY;
+  app.talk.value = NO_TALK;
   app.faces.value = NO_FACES;
   app.filePlans.value = null;
   app.planned.value = null;

@@ -11,7 +11,6 @@ import { inputOf, shownInput } from "./face.js";
 import { fault, sentenceOf } from "./problems.js";
 import { STORY_TOKENS } from "./samples.js";
 import { setQuantizing } from "./settings.js";
-import { fetchVocabulary } from "./story.js";
 
 type Calls = Calibration["calls"];
 
@@ -171,7 +170,9 @@ async function ofText(text: string): Promise<Calibration> {
       "text was left out: only the story teller knows how words become its input",
       "Save the inputs of your model with numpy.save, and drop the .npy files.",
     );
-  const tokens = (await fetchVocabulary()).encode(text);
+  const { idsOf, tokenizerOf } = await import("@sconce/llm/tokenizer.js");
+  const tokenizer = await tokenizerOf(app.document.value.tokenizer!.tokenizer!, {});
+  const tokens = idsOf(tokenizer, text, true);
   if (tokens.length > STORY_TOKENS)
     throw fault(
       "input",

@@ -5,7 +5,7 @@ import { app, setStep, type Cases } from "../state.js";
 import { loadedProgram } from "./handles.js";
 import { fault, note, report } from "./problems.js";
 import { setInput } from "./run.js";
-import { stopStory } from "./story.js";
+import { stopTalk } from "./talking.js";
 import { runTask } from "./task.js";
 
 function change(edit: Partial<Cases>): void {
@@ -42,7 +42,7 @@ function tolerance(name: string, text: string): number {
 /** Runs all cases, each from the program's first state, and compares. */
 export async function verifyCases(): Promise<void> {
   // Both would write the same state.
-  stopStory();
+  stopTalk();
   await runTask(async (task) => {
     task.at("run", "Running the cases");
     const { rtol, atol } = app.cases.value;

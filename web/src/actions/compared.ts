@@ -2,7 +2,6 @@
 // quantizing, both run here on the same inputs. The samples do with both what they do.
 import { chosenFor } from "@sconce/call/options.js";
 import type { Program, Remote, Value } from "@sconce/types/index.js";
-import { BEGIN, tell } from "../../../examples/stories.mjs";
 import { toFaces } from "../../../examples/faces.mjs";
 import { app, setStep, type Compared, type Sighting, type Speed, type Telling } from "../state.js";
 import { ask } from "./arrays.js";
@@ -12,8 +11,8 @@ import { handles, loadedProgram, loadFiles, using, type Files } from "./handles.
 import { edgeOf, filesOf, programsOf } from "./lower.js";
 import { fault, sentenceOf } from "./problems.js";
 import { fillingsOf } from "./run.js";
-import { STORY_TOKENS } from "./samples.js";
-import { fetchVocabulary, makeText, promptTokens, stopStory } from "./story.js";
+import { openModel } from "./talk.js";
+import { stopTalk } from "./talking.js";
 import { runTask, type Task } from "./task.js";
 
 interface Both {
@@ -142,23 +141,22 @@ async function compareFaces(task: Task, both: Both): Promise<void> {
   app.faces.value = { ...app.faces.value, ...quantized };
 }
 
-async function telling(task: Task, program: Remote<Program>, prompt: number[]): Promise<Telling> {
-  const textOf = makeText(await fetchVocabulary());
+/** The likeliest text after the beginning. */
+async function telling(task: Task, program: Remote<Program>, prompt: string): Promise<Telling> {
+  const lm = await openModel(program, handles.quantized!.document.tokenizer!);
   const tokens: number[] = [];
-  let text = "";
+  let text = prompt;
   const begin = performance.now();
-  for await (const token of tell(program, STORY_TOKENS, prompt)) {
-    if (!task.isCurrent() || (token === BEGIN && tokens.length > 0)) break;
-    text += textOf(token);
-    tokens.push(token);
+  for await (const piece of lm.generate(prompt, { signal: task.signal })) {
+    text += piece.text;
+    tokens.push(...piece.tokens);
   }
   return { text, tokens, ms: performance.now() - begin };
 }
 
 async function compareStories(task: Task, both: Both): Promise<void> {
   task.at("run", "Telling the story with both programs");
-  const prompt = await promptTokens();
-  if (!prompt) return;
+  const prompt = app.talk.value.draft.trim();
   const float = await telling(task, both.float, prompt);
   const quantized = await telling(task, both.quantized, prompt);
   if (task.isCurrent()) set({ stories: { float, quantized } });
@@ -174,7 +172,7 @@ async function compareSample(task: Task, both: Both): Promise<void> {
 
 async function compared(work: (task: Task, both: Both) => Promise<void>): Promise<void> {
   if (!handles.quantized) return;
-  stopStory();
+  stopTalk();
   await runTask(async (task) => {
     task.at("run", "Lowering the float program to compare with");
     try {

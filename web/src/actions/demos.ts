@@ -5,11 +5,10 @@ import { lowerDocument } from "./lower.js";
 import { report } from "./problems.js";
 import { runMethod } from "./run.js";
 import { sampleDocument } from "./samples.js";
-import { tellStory } from "./story.js";
 
 /** The next action of a sample once it is lowered. */
 const THEN: Record<SampleId, () => Promise<void>> = {
-  story: tellStory,
+  story: async () => (await import("./talk.js")).say(),
   face: async () => {
     await showSamplePhoto();
     await findFaces();

@@ -1,15 +1,24 @@
 // Files may be dropped anywhere on the page, or chosen from a dialog.
 import { app } from "../state.js";
+import { folderOf } from "./folders.js";
 import { openFiles } from "./open.js";
 
-export function chooseFiles(): void {
+const TOKENIZER = ".json,.jinja,.bin";
+
+function choose(accept: string): void {
   const input = document.createElement("input");
   input.type = "file";
   input.multiple = true;
-  input.accept = ".pt2,.pte,.bpte,.ptd,.etrecord,.etdp,.bin,.npy,image/*";
+  input.accept = accept;
   input.onchange = () => void openFiles([...(input.files ?? [])]);
   input.click();
 }
+
+export const chooseFiles = (): void =>
+  choose(`.pt2,.pte,.bpte,.ptd,.etrecord,.etdp,.npy,image/*,${TOKENIZER}`);
+
+/** Chooses tokenizer.json and what belongs to it, for the program that is open. */
+export const chooseTokenizer = (): void => choose(TOKENIZER);
 
 function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false;
@@ -17,12 +26,12 @@ function hasFiles(event: DragEvent): boolean {
 
 function onDrop(event: DragEvent): void {
   const items = [...(event.dataTransfer?.items ?? [])].filter(({ kind }) => kind === "file");
-  // A folder arrives as a file that cannot be read.
-  const isFolder = items.map((item) => item.webkitGetAsEntry()?.isDirectory ?? false);
+  // A folder arrives as a file that cannot be read, and only now as an entry that can.
+  const folders = items.map((item) => folderOf(item.webkitGetAsEntry()));
   const files = [...(event.dataTransfer?.files ?? [])];
   void openFiles(
-    files.filter((_, i) => !isFolder[i]),
-    files.filter((_, i) => isFolder[i]),
+    files.filter((_, i) => !folders[i]),
+    folders.filter((folder) => folder !== null),
   );
 }
 

@@ -6,6 +6,7 @@ import { chooseFiles } from "./drops.js";
 import { cancel } from "./task.js";
 import { selectNode, showNextMethod, showStepNumber, showView } from "./look.js";
 import { setHelp } from "./page.js";
+import { isTalking, stopTalk } from "./talking.js";
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches("input, textarea, select");
@@ -19,6 +20,7 @@ function showViewOf(key: string): void {
 
 function escape(): void {
   if (app.busy.value) cancel();
+  else if (isTalking()) stopTalk();
   else if (app.search.value) app.search.value = "";
   else if (app.node.value || app.box.value) selectNode("");
   else app.dock.value = "closed";

@@ -12,7 +12,7 @@ import type {
   Source,
 } from "@sconce/types/index.js";
 import { versionOf } from "../derived.js";
-import { app, clearDocument, setStep, type Document } from "../state.js";
+import { app, clearDocument, setStep, type Document, type TokenizerFiles } from "../state.js";
 import { takeCases } from "./cases.js";
 import { engine, isCancelled } from "./engine.js";
 import { forgetPicture } from "./face.js";
@@ -24,7 +24,7 @@ import { forgetProfiles } from "./profiles.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
 import { isDelegated, isQuantized, parseConstants, withNames } from "./settings.js";
-import { stopStory } from "./story.js";
+import { forgetTalk, showTalk } from "./talking.js";
 
 export function programsOf(document: Document): Programs {
   const { files } = document;
@@ -215,13 +215,12 @@ async function load(task: Task): Promise<void> {
 async function fetchFiles(task: Task, document: Document): Promise<Document> {
   if (document.files.length > 0 || !document.sample) return document;
   task.at("source", `Fetching ${document.title}`);
-  const files = await fetchSample(document.sample);
-  return { ...document, files };
+  return { ...document, ...(await fetchSample(document.sample)) };
 }
 
 /** Ends what is done with the document that is open, and gives everything of it back. */
 export function closeDocument(): void {
-  stopStory();
+  forgetTalk();
   forgetPicture();
   release();
   forgetProfiles();
@@ -231,7 +230,11 @@ export function closeDocument(): void {
 
 /** Puts a document in the place of the one that is open. */
 function replaceDocument(document: Document): void {
+  // Lowering again begins another conversation with the same settings.
+  const isSame = app.document.value?.files[0]?.file === document.files[0]?.file;
+  const { draft, settings } = app.talk.value;
   closeDocument();
+  if (isSame) app.talk.value = { ...app.talk.value, draft, settings };
   app.document.value = { ...document, isEdited: false };
   if (isDelegated(document)) setStep("delegated", { status: "idle" });
   else if (app.step.value === "delegated") app.step.value = "edge";
@@ -265,12 +268,17 @@ export function openRecords(title: string): void {
 }
 
 /** Opens a .pte: there is nothing to lower, only to look at and to run. True when it was loaded. */
-export async function openProgram(pte: File, data: readonly File[]): Promise<boolean> {
+export async function openProgram(
+  pte: File,
+  data: readonly File[],
+  tokenizer: TokenizerFiles | undefined,
+): Promise<boolean> {
   let isDone = false;
   replaceDocument({
     title: pte.name,
     kind: "pte",
     files: [{ method: "", fileName: pte.name, file: pte }],
+    ...(tokenizer && { tokenizer }),
     settings: defaultSettings(),
     isEdited: false,
   });
@@ -289,9 +297,13 @@ export async function openProgram(pte: File, data: readonly File[]): Promise<boo
   return isDone;
 }
 
-/** Lowers, and shows a quantized program side by side with the float program at once. */
+/**
+ * Lowers, and shows a quantized program side by side with the float program at once. A language model
+ * is talked with first, because lowering it twice takes long.
+ */
 async function lowerAndCompare(document: Document): Promise<void> {
   if (!(await lowerDocument(document)) || !app.quantization.value) return;
+  if (document.tokenizer && !document.sample) return showTalk();
   app.step.value = "quantized";
   const { compareBoth } = await import("./compared.js");
   await compareBoth();

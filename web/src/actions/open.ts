@@ -2,10 +2,11 @@
 // the name alone. Every file is used, or named with the reason why it was not.
 import { missingData } from "@sconce/base/errors.js";
 import type { ProgramReport } from "@sconce/types/index.js";
-import { app, type Document, type MethodFile } from "../state.js";
+import { app, type Document, type MethodFile, type TokenizerFiles } from "../state.js";
 import { leaveSample } from "./address.js";
 import { engine, isCancelled } from "./engine.js";
 import { showPicture } from "./face.js";
+import { filesIn, type Folder } from "./folders.js";
 import { handles } from "./handles.js";
 import { cancel, freed } from "./task.js";
 import { closeDocument, lowerDocument, openProgram, openRecords } from "./lower.js";
@@ -13,11 +14,29 @@ import { fault, report, warn } from "./problems.js";
 import { takeRecords } from "./records.js";
 import { takeArrays } from "./run.js";
 import { defaultSettings } from "./samples.js";
+import { forgetTalk, showTalk } from "./talking.js";
 
 /** Counts what arrives: a drop that another one followed has nothing more to say. */
 let arrivals = 0;
 
-type Kind = "pt2" | "pte" | "ptd" | "etrecord" | "etdp" | "values" | "image" | "npy" | "unknown";
+type Kind =
+  | "pt2"
+  | "pte"
+  | "ptd"
+  | "etrecord"
+  | "etdp"
+  | "values"
+  | "image"
+  | "npy"
+  | keyof TokenizerFiles
+  | "unknown";
+
+/** Files of a tokenizer have their names from Hugging Face, with words before them or not. */
+const TOKENIZER_NAMES: readonly (readonly [RegExp, keyof TokenizerFiles])[] = [
+  [/tokenizer_config\.json$/i, "config"],
+  [/tokenizer\.(json|bin)$/i, "tokenizer"],
+  [/\.jinja$/i, "template"],
+];
 
 function isKind(word: string): word is Kind {
   return ["pt2", "pte", "ptd", "etrecord", "etdp"].includes(word);
@@ -48,13 +67,17 @@ function commonName(names: readonly string[]): string {
   return common.replace(/[\W_]+$/, "") || `${names.length} models`;
 }
 
-function openModels(files: readonly File[]): Promise<boolean> {
+function openModels(
+  files: readonly File[],
+  tokenizer: TokenizerFiles | undefined,
+): Promise<boolean> {
   const [first] = files;
   const isSingle = files.length === 1;
   const document: Document = {
     title: isSingle ? first!.name : commonName(files.map((file) => file.name)),
     kind: "pt2",
     files: isSingle ? [{ method: "", fileName: first!.name, file: first! }] : nameMethods(files),
+    ...(tokenizer && { tokenizer }),
     // Methods that come together usually share what they remember, such as a KV cache.
     settings: { ...defaultSettings(), options: { shareMutableBuffers: !isSingle } },
     isEdited: false,
@@ -66,6 +89,8 @@ function openModels(files: readonly File[]): Promise<boolean> {
 async function detect(file: File): Promise<Kind> {
   if (file.type.startsWith("image/")) return "image";
   if (/\.npy$/i.test(file.name)) return "npy";
+  const ofTokenizer = TOKENIZER_NAMES.find(([name]) => name.test(file.name));
+  if (ofTokenizer) return ofTokenizer[1];
   const client = await engine();
   const kind = await client.detect(file).catch(() => "unknown");
   const named = /\.(\w+)$/.exec(file.name)?.[1]?.toLowerCase() ?? "";
@@ -95,18 +120,21 @@ async function sort(files: readonly File[]): Promise<Sorted> {
     values: [],
     image: [],
     npy: [],
+    tokenizer: [],
+    config: [],
+    template: [],
     unknown: [],
   };
   files.forEach((file, i) => sorted[kinds[i]!].push(file));
   return sorted;
 }
 
-function leave(files: readonly File[], why: string, hint: string): Error[] {
+function leave(files: readonly { readonly name: string }[], why: string, hint: string): Error[] {
   return files.map(({ name }) => fault("input", `${name} was left out: ${why}`, hint));
 }
 
 /** Files that have no use together with the others, and the reasons. */
-function leftOut({ pt2, pte, ptd, image, unknown }: Sorted): Error[] {
+function leftOut({ pt2, pte, ptd, image, tokenizer, config, template, unknown }: Sorted): Error[] {
   const takesData = pte.length > 0 || app.document.value?.kind === "pte";
   return [
     ...(pt2.length > 0
@@ -115,6 +143,9 @@ function leftOut({ pt2, pte, ptd, image, unknown }: Sorted): Error[] {
     ...(pt2.length > 0 || !takesData
       ? leave(ptd, "a .ptd holds weights only", "Drop it together with the .pte that needs it.")
       : []),
+    ...[tokenizer, config, template].flatMap((files) =>
+      leave(files.slice(1), "a model has one tokenizer", "Drop the model with one of them."),
+    ),
     ...leave(image.slice(1), "the page shows one picture at a time", "Choose it on its own."),
     ...leave(
       unknown,
@@ -141,25 +172,70 @@ function dataFaults({ methods }: ProgramReport, data: readonly File[]): Error[] 
   ];
 }
 
-async function openWithData(pte: File, data: readonly File[]): Promise<boolean> {
-  const isOpen = await openProgram(pte, data);
+async function openWithData(
+  pte: File,
+  data: readonly File[],
+  tokenizer: TokenizerFiles | undefined,
+): Promise<boolean> {
+  const isOpen = await openProgram(pte, data, tokenizer);
   if (isOpen) warn(dataFaults(app.program.value!, data));
   return isOpen;
 }
 
 /** Weights for the program that is open, as if they had been dropped with it. */
-async function addData(data: readonly File[]): Promise<boolean> {
+async function addData(
+  data: readonly File[],
+  tokenizer: TokenizerFiles | undefined,
+): Promise<boolean> {
   const pte = app.document.value?.files[0]?.file as File;
   const kept = handles.data.map(({ name, blob }) => new File([blob], name));
   const isNew = ({ name }: File): boolean => !data.some((file) => file.name === name);
-  return openWithData(pte, [...kept.filter(isNew), ...data]);
+  const all = [...kept.filter(isNew), ...data];
+  return openWithData(pte, all, tokenizer ?? app.document.value?.tokenizer);
 }
 
 /** The function that opens a model among the files; null when there is no model. */
-function opener({ pt2, pte, ptd }: Sorted): (() => Promise<boolean>) | null {
-  if (pt2.length > 0) return () => openModels(pt2);
-  if (pte.length > 0) return () => openWithData(pte[0]!, ptd);
-  return ptd.length > 0 && app.document.value?.kind === "pte" ? () => addData(ptd) : null;
+function opener({ pt2, pte, ptd, ...rest }: Sorted): (() => Promise<boolean>) | null {
+  const tokenizer = rest.tokenizer.length > 0 ? tokenizerOf(rest) : undefined;
+  if (pt2.length > 0) return () => openModels(pt2, tokenizer);
+  if (pte.length > 0) return () => openWithData(pte[0]!, ptd, tokenizer);
+  return ptd.length > 0 && app.document.value?.kind === "pte"
+    ? () => addData(ptd, tokenizer)
+    : null;
+}
+
+type TokenizerSorted = Pick<Sorted, keyof TokenizerFiles>;
+
+const tokenizerOf = ({ tokenizer, config, template }: TokenizerSorted): TokenizerFiles => ({
+  tokenizer: tokenizer[0] ?? null,
+  config: config[0] ?? null,
+  template: template[0] ?? null,
+});
+
+/** Files of a tokenizer for the model that is open: those that it had and the new ones. */
+function addTokenizer(files: TokenizerFiles): Error[] {
+  const { value: document } = app.document;
+  const all = [files.tokenizer, files.config, files.template].filter((file) => file !== null);
+  if (!document || document.kind === "record")
+    return leave(all as File[], "it belongs to a model", "Drop it together with the model.");
+  const { tokenizer: had } = document;
+  // Another tokenizer.json is another tokenizer, with a template of its own.
+  const kept = files.tokenizer ? undefined : had;
+  const tokenizer: TokenizerFiles = {
+    tokenizer: files.tokenizer ?? kept?.tokenizer ?? null,
+    config: files.config ?? kept?.config ?? null,
+    template: files.template ?? kept?.template ?? null,
+  };
+  if (!tokenizer.tokenizer)
+    return leave(
+      all as File[],
+      "the model has no tokenizer yet",
+      "Drop it together with tokenizer.json.",
+    );
+  forgetTalk();
+  app.document.value = { ...document, tokenizer };
+  showTalk();
+  return [];
 }
 
 const hasRecords = ({ etrecord, etdp, values }: Sorted): boolean =>
@@ -186,29 +262,38 @@ async function openSorted(sorted: Sorted, unused: readonly Error[]): Promise<voi
   warn(unused);
   const isOpen = (await opening) ?? true;
   if (mine !== arrivals) return;
-  const { npy, image, etrecord, etdp, values } = sorted;
+  const { npy, image, etrecord, etdp, values, tokenizer, config, template } = sorted;
   const others = [...etrecord, ...etdp, ...values, ...npy, ...image.slice(0, 1)];
+  const isOfTokenizer = tokenizer.length + config.length + template.length > 0;
   if (!isOpen) warn(leave(others, "its model was not opened", "Drop both again."));
   else {
+    if (open && tokenizer.length > 0) showTalk();
+    else if (isOfTokenizer) warn(addTokenizer(tokenizerOf(sorted)));
     if (hasRecords(sorted)) await openRecordFiles(sorted);
     if (npy.length > 0) warn(await takeArrays(npy));
     if (image.length > 0) await showPicture(image[0]!);
   }
 }
 
-/** Opens whatever was dropped or chosen, each kind in its way. */
+/** Opens whatever was dropped or chosen, each kind in its way, and what is in folders. */
 export async function openFiles(
   files: readonly File[],
-  folders: readonly File[] = [],
+  folders: readonly Folder[] = [],
 ): Promise<void> {
   if (files.length + folders.length === 0) return;
   cancel("");
   await freed();
   try {
-    const sorted = await sort(files);
+    const found = await Promise.all(folders.map(filesIn));
+    const sorted = await sort([...files, ...found.flat()]);
+    const empty = folders.filter((_, i) => found[i]!.length === 0);
     const unused = [
       ...leftOut(sorted),
-      ...leave(folders, "it is a folder", "Drop the files that are in it."),
+      ...leave(
+        empty,
+        "it is a folder without a file that this page opens",
+        "Drop a folder with a .pt2 or .pte, or the files themselves.",
+      ),
     ];
     await openSorted(sorted, unused);
   } catch (error) {

@@ -11,7 +11,7 @@ import { handles, loadedProgram } from "./handles.js";
 import { fault, note } from "./problems.js";
 import { addProfile, nextProfile } from "./profiles.js";
 import { fillingsOf } from "./run.js";
-import { stopStory } from "./story.js";
+import { stopTalk } from "./talking.js";
 import { runTask, type Task } from "./task.js";
 
 export async function dumpFiles(
@@ -75,7 +75,7 @@ const RUN: StepId = "run";
 async function recorded(what: string, isWithValues: boolean): Promise<void> {
   const name = app.method.value;
   // Both would write the same state.
-  stopStory();
+  stopTalk();
   await runTask(async (task) => {
     task.at(RUN, what);
     const { files: made, runs } = await record(task, name, isWithValues);

@@ -9,7 +9,7 @@ import { download } from "./files.js";
 import { loadedProgram } from "./handles.js";
 import { runTask } from "./task.js";
 import { fault, report, sentenceOf } from "./problems.js";
-import { stopStory } from "./story.js";
+import { stopTalk } from "./talking.js";
 import { fillingOf } from "./values.js";
 
 function makeForm(info: ProgramValueInfo, index: number): InputForm {
@@ -81,7 +81,7 @@ export async function runMethod(name: string): Promise<void> {
   const inputs = fillingsOf(name);
   if (!state || !inputs) return;
   // Both would write the same state.
-  stopStory();
+  stopTalk();
   await runTask(async (task) => {
     task.at("run", `Running ${name}`);
     const { signal } = task;
@@ -102,6 +102,7 @@ export async function runMethod(name: string): Promise<void> {
 }
 
 export async function resetState(): Promise<void> {
+  stopTalk();
   try {
     await (await loadedProgram()).reset();
   } catch (error) {

@@ -9,6 +9,8 @@ interface Sample {
   title: string;
   /** Methods and their files in the page's folder; a file on its own keeps the method names in it. */
   files: readonly (readonly [method: string, path: string])[];
+  /** The path of its tokenizer. */
+  tokenizer?: string;
   settings: Partial<Settings>;
 }
 
@@ -19,6 +21,7 @@ const SAMPLES: Record<SampleId, Sample> = {
       ["prefill", "models/stories260k.prefill.pt2"],
       ["decode", "models/stories260k.decode.pt2"],
     ],
+    tokenizer: "models/stories260k.tokenizer.bin",
     settings: {
       options: { shareMutableBuffers: true },
       constants: `get_max_seq_len = ${STORY_TOKENS}`,
@@ -74,11 +77,16 @@ export function sampleDocument(id: SampleId): Document {
   };
 }
 
-export function fetchSample(id: SampleId): Promise<MethodFile[]> {
+/** The files of a sample, with those of its tokenizer. */
+export async function fetchSample(id: SampleId): Promise<Pick<Document, "files" | "tokenizer">> {
+  const { files, tokenizer } = SAMPLES[id];
   const fetchOne = async ([method, path]: readonly [string, string]): Promise<MethodFile> => ({
     method,
     fileName: path.slice(path.lastIndexOf("/") + 1),
     file: await fetchAsset(path),
   });
-  return Promise.all(SAMPLES[id].files.map(fetchOne));
+  const fetched = await Promise.all(files.map(fetchOne));
+  if (tokenizer === undefined) return { files: fetched };
+  const blob = await fetchAsset(tokenizer);
+  return { files: fetched, tokenizer: { tokenizer: blob, config: null, template: null } };
 }

@@ -1,13 +1,11 @@
 // The samples in both programs: boxes on the same picture, stories from the same beginning.
 import type { JSX } from "preact";
 import { compareAgain } from "../actions/compared.js";
-import { report, showPicture } from "../actions.js";
+import { report, setDraft, showPicture } from "../actions.js";
 import { alike } from "../quantized.js";
 import { app, type Compared, type Sighting, type Telling } from "../state.js";
 import { formatCount } from "../ui/format.js";
-import { FieldError } from "../ui/parts.js";
 import { Boxes, faceWords } from "./FaceView.js";
-import { Beginning } from "./StoryView.js";
 
 type Sightings = NonNullable<Compared["sightings"]>;
 type Stories = NonNullable<Compared["stories"]>;
@@ -92,7 +90,6 @@ export function BothStories(props: { stories: Stories }): JSX.Element {
   const same = commonText(float.text, quantized.text);
   const tokens = alike(float.tokens, quantized.tokens);
   const isSame = tokens === float.tokens.length && tokens === quantized.tokens.length;
-  const { fault } = app.story.value;
   return (
     <section class="compared-stories">
       <h2>Stories by both</h2>
@@ -106,17 +103,24 @@ export function BothStories(props: { stories: Stories }): JSX.Element {
         <Story name="Quantized" of={quantized} same={same} />
       </div>
       <form
-        class={fault ? "story-form is-wrong" : "story-form"}
+        class="story-form"
         onSubmit={(event) => {
           event.preventDefault();
           void compareAgain();
         }}
       >
-        <Beginning fault="story-fault" />
+        <label class="field">
+          <span class="soft">Go on from</span>
+          <input
+            value={app.talk.value.draft}
+            placeholder="nothing, or words of your own"
+            autocomplete="off"
+            onInput={(event) => setDraft(event.currentTarget.value)}
+          />
+        </label>
         <button type="submit" disabled={app.busy.value !== null}>
           Tell it again
         </button>
-        <FieldError id="story-fault" text={fault} />
       </form>
     </section>
   );

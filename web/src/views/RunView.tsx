@@ -2,9 +2,15 @@
 // come with a view of their own above it.
 import type { JSX } from "preact";
 import type { ProgramMethodInfo } from "@sconce/types/index.js";
-import { resetState, runMethod, setRepeat, takeRecordInputs } from "../actions.js";
+import { chooseTokenizer, resetState, runMethod, setRepeat, takeRecordInputs } from "../actions.js";
 import { backendName, methodDelegation, shares } from "../delegates.js";
-import { programMethod, recordInputsFor, runFault, usesRecordInputs } from "../derived.js";
+import {
+  looksLikeLanguageModel,
+  programMethod,
+  recordInputsFor,
+  runFault,
+  usesRecordInputs,
+} from "../derived.js";
 import { app, type RunState } from "../state.js";
 import { formatBytes, formatCount, formatMs, formatShare, plural } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
@@ -12,7 +18,6 @@ import { median } from "../ui/numbers.js";
 import { FaceView } from "./FaceView.js";
 import { InputField } from "./InputField.js";
 import { Outputs } from "./Outputs.js";
-import { StoryView } from "./StoryView.js";
 import { Waiting } from "./Waiting.js";
 
 function wordsOf(times: readonly number[]): string {
@@ -146,15 +151,30 @@ function Runners(props: { method: ProgramMethodInfo }): JSX.Element | null {
   );
 }
 
+/** The way to a conversation, for programs that look like language models. */
+function Tokenizer(): JSX.Element {
+  return (
+    <section class="tokenizer">
+      <p>
+        This looks like a language model. Add <span class="mono">tokenizer.json</span>, with{" "}
+        <span class="mono">tokenizer_config.json</span> from the same folder, to talk with it.
+      </p>
+      <button type="button" onClick={chooseTokenizer}>
+        Choose its tokenizer
+      </button>
+    </section>
+  );
+}
+
 export function RunView(): JSX.Element {
   const method = programMethod.value;
   const state = method && app.runs.value[method.name];
   if (!method || !state) return <Waiting />;
-  const sample = app.document.value?.sample;
-  const hasView = sample === "story" || sample === "face";
+  const { sample, tokenizer } = app.document.value ?? {};
+  const hasView = sample === "face";
   return (
     <div class="scroll run">
-      {sample === "story" ? <StoryView /> : null}
+      {looksLikeLanguageModel.value && !tokenizer ? <Tokenizer /> : null}
       {sample === "face" ? <FaceView /> : null}
       <Runners method={method} />
       <details key={sample} class="run-form" open={!hasView || state.times.length > 0}>

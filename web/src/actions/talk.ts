@@ -1,0 +1,269 @@
+// Talking with the program: it is opened as a language model, and then answers message by message.
+// The state has the conversation; the model's cache keeps the tokens that it shares with the next
+// prompt.
+import { openLanguageModel } from "@sconce/llm/open.js";
+import type {
+  FinishReason,
+  GenerationSummary,
+  LanguageModel,
+  LanguageProgram,
+  Prompt,
+} from "@sconce/llm/types.js";
+import { PHASES } from "@sconce/border/steps.gen.js";
+import { SconceError } from "@sconce/base/errors.js";
+import { isTensorLike } from "@sconce/tensor/bytes.js";
+import type { InputValue, Program, Remote } from "@sconce/types/index.js";
+import { app, setStep, type TokenizerFiles, type Turn } from "../state.js";
+import { hasFault, optionsOf } from "../talk.js";
+import { formatCount } from "../ui/format.js";
+import { forgetIfBroken, isCancelled } from "./engine.js";
+import { loadedProgram } from "./handles.js";
+import { fault, report, sentenceOf } from "./problems.js";
+import { finishAnswer, setTalk, talking } from "./talking.js";
+
+/** Sixty times a second is as often as anyone can see. */
+const FRAME_MS = 16;
+/** Hardly any token stands for more: longer texts are refused before they are split into tokens. */
+const CHARACTERS_PER_TOKEN = 32;
+
+// --- The model ---------------------------------------------------------------------------------------
+
+/** The program, whose first call and longer prompts report their progress and can be stopped. */
+function watched(program: Remote<Program>): LanguageProgram {
+  const onProgress = ({ phase, done, total }: { phase: keyof typeof PHASES } & Amount): void => {
+    if (app.talk.value.status === "reading")
+      setTalk({ progress: { phase: PHASES[phase], done, total } });
+  };
+  let isFirst = true;
+  return {
+    inspect: () => program.inspect(),
+    reset: () => program.reset(),
+    run(method, inputs, options) {
+      // A single token is too quick for that.
+      if (!isFirst && lengthOf(inputs[0]) === 1) return program.run(method, inputs);
+      isFirst = inputs.length === 0;
+      return program.run(method, inputs, { ...options, onProgress });
+    },
+  };
+}
+
+const lengthOf = (input: InputValue | undefined): number =>
+  isTensorLike(input) ? input.data.length : 0;
+
+interface Amount {
+  done: number;
+  total: number;
+}
+
+/** A program with the files of its tokenizer. */
+export async function openModel(
+  program: Remote<Program>,
+  { tokenizer, config, template }: TokenizerFiles,
+): Promise<LanguageModel> {
+  if (!tokenizer)
+    throw fault("state", "the model has no tokenizer", "Drop tokenizer.json together with it.");
+  const chatTemplate = await template?.text();
+  return openLanguageModel({
+    program: watched(program),
+    tokenizer,
+    ...(config && { tokenizerConfig: config }),
+    ...(chatTemplate !== undefined && { chatTemplate }),
+  });
+}
+
+/** True if the model has a chat template. */
+function takesMessages(lm: LanguageModel): boolean {
+  try {
+    lm.chat();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The model of the document that is open; opened again where its program is another one. */
+async function currentModel(): Promise<LanguageModel> {
+  const files = app.document.value?.tokenizer;
+  if (!files)
+    throw fault("state", "the model has no tokenizer", "Drop tokenizer.json together with it.");
+  const program = await loadedProgram();
+  const { model } = talking;
+  if (model?.program === program && model.files === files) return model.lm;
+  const lm = await openModel(program, files);
+  if (app.document.value?.tokenizer !== files)
+    throw fault("cancelled", "another model was opened", "Start again when ready.");
+  talking.model = { lm, program, files };
+  setTalk({
+    takesMessages: takesMessages(lm),
+    contextLength: lm.contextLength,
+    warnings: lm.warnings.map(({ message }) => message),
+  });
+  return lm;
+}
+
+let opening: Promise<void> | null = null;
+
+/** Reads the tokenizer, so that the view knows what the model takes. */
+export function openTalk(): Promise<void> {
+  return (opening ??= open().finally(() => (opening = null)));
+}
+
+async function open(): Promise<void> {
+  const files = app.document.value?.tokenizer;
+  const isCurrent = (): boolean => app.document.value?.tokenizer === files;
+  setTalk({ status: "opening" });
+  try {
+    await currentModel();
+    // A message may have been sent meanwhile.
+    if (isCurrent() && app.talk.value.status === "opening") setTalk({ status: "ready" });
+  } catch (error) {
+    forgetIfBroken(error);
+    if (!isCurrent() || app.talk.value.status !== "opening") return;
+    setTalk({ status: isCancelled(error) ? "idle" : "failed" });
+    if (!isCancelled(error)) report(error, "run");
+  }
+}
+
+// --- An answer ---------------------------------------------------------------------------------------
+
+/** The messages so far and the new one; or the text that the model goes on with. */
+function promptOf(given: string): Prompt {
+  const { settings, turns, takesMessages: isChat } = app.talk.value;
+  if (!isChat) return given;
+  const system = settings.system.trim();
+  const said = turns.filter(({ text }) => text !== "");
+  return [
+    ...(system === "" ? [] : [{ role: "system", content: system }]),
+    ...said.flatMap(({ given: content, text }) => [
+      { role: "user", content },
+      { role: "assistant", content: text },
+    ]),
+    { role: "user", content: given },
+  ];
+}
+
+/** Why an answer ended, where it needs saying. */
+function endingOf(reason: FinishReason, lm: LanguageModel): string {
+  if (reason === "length") return "Stopped at the most new tokens of the settings.";
+  if (reason !== "context") return "";
+  return `The context of ${formatCount(lm.contextLength)} tokens is full.`;
+}
+
+/** Why the model cannot take a prompt, before any work is spent on it; else empty. */
+function faultOf(given: string, prompt: Prompt, lm: LanguageModel): string {
+  const most = formatCount(lm.contextLength);
+  if (given === "" && app.talk.value.takesMessages) return "Write a message.";
+  if (given.length > CHARACTERS_PER_TOKEN * lm.contextLength)
+    return `This text has ${formatCount(given.length)} characters, and the context holds ${most} tokens. Write less.`;
+  const tokens = lm.tokenCount(prompt);
+  if (tokens === 0) return "Write how the text begins: this tokenizer has no token for it.";
+  if (tokens < lm.contextLength) return "";
+  const hint =
+    app.talk.value.turns.length > 0 && app.talk.value.takesMessages
+      ? "Begin a new conversation."
+      : "Write less.";
+  return `This takes ${formatCount(tokens)} tokens, and the context holds ${most}. ${hint}`;
+}
+
+function setLast(edit: Partial<Turn>): readonly Turn[] {
+  const { turns } = app.talk.value;
+  return turns.map((turn, i) => (i === turns.length - 1 ? { ...turn, ...edit } : turn));
+}
+
+/** Reads the answer into the state. Gives its summary; null when another answer took over. */
+async function readAnswer(
+  lm: LanguageModel,
+  prompt: Prompt,
+  { signal }: AbortController,
+): Promise<GenerationSummary | null> {
+  const { settings, takesMessages: isChat } = app.talk.value;
+  const generation = lm.generate(prompt, { ...optionsOf(settings), signal });
+  const begin = performance.now();
+  let [text, tokens, first, shown] = [isChat ? "" : String(prompt), 0, 0, 0];
+  const show = (now: number): void => {
+    shown = now;
+    const figures = { readTokens: 0, readMs: first - begin, tokens, ms: now - first };
+    setTalk({ status: "writing", turns: setLast({ text }), figures, used: lm.used });
+  };
+  for await (const piece of generation) {
+    if (signal.aborted) return null;
+    const now = performance.now();
+    first ||= now;
+    text += piece.text;
+    tokens += piece.tokens.length;
+    if (now - shown >= FRAME_MS) show(now);
+  }
+  if (signal.aborted) return null;
+  first ||= performance.now();
+  show(performance.now());
+  return generation.summary ?? null;
+}
+
+/** The answer before this one, which may be in the middle of a token. */
+let before: Promise<unknown> = Promise.resolve();
+
+async function answer(given: string, mine: NonNullable<typeof talking.answer>): Promise<void> {
+  const { controller } = mine;
+  const { signal } = controller;
+  await before;
+  await opening;
+  const lm = await currentModel();
+  if (signal.aborted) return;
+  if (talking.isTouched) await lm.reset();
+  talking.isTouched = false;
+  if (signal.aborted) return;
+  const prompt = promptOf(given);
+  const wrong = faultOf(given, prompt, lm);
+  const { takesMessages: isChat, turns } = app.talk.value;
+  if (wrong) {
+    talking.answer = null;
+    setTalk({ status: "ready", fault: wrong, ...(isChat ? {} : { turns: [] }) });
+    return setStep("run", { status: "done" });
+  }
+  mine.hasTurn = true;
+  const turn: Turn = { given, text: isChat ? "" : given, ending: "" };
+  setTalk({
+    status: "reading",
+    fault: "",
+    turns: isChat ? [...turns, turn] : [turn],
+    draft: isChat ? "" : app.talk.value.draft,
+    figures: null,
+  });
+  const summary = await readAnswer(lm, prompt, controller);
+  if (!summary) return;
+  setTalk({
+    used: lm.used,
+    figures: {
+      readTokens: summary.promptTokens - summary.reusedTokens,
+      readMs: summary.prefillMs,
+      tokens: summary.newTokens,
+      ms: summary.decodeMs,
+    },
+  });
+  finishAnswer(endingOf(summary.finishReason, lm));
+}
+
+/** Sends the draft. One answer is generated at a time. */
+export async function say(): Promise<void> {
+  const { draft, settings, takesMessages: isChat } = app.talk.value;
+  const given = draft.trim();
+  const isFree = talking.answer === null && app.busy.value === null;
+  if (!isFree || hasFault(settings) || (isChat && given === "")) return;
+  const mine = { controller: new AbortController(), hasTurn: false };
+  talking.answer = mine;
+  setTalk({ fault: "", status: "reading", progress: null });
+  setStep("run", { status: "running" });
+  const written = answer(given, mine);
+  before = written.catch(() => undefined);
+  try {
+    await written;
+  } catch (error) {
+    forgetIfBroken(error);
+    if (talking.answer !== mine) return;
+    finishAnswer(isCancelled(error) ? "Stopped." : "An error ended it.");
+    if (isCancelled(error)) return;
+    if (error instanceof SconceError && error.code === "limit")
+      setTalk({ fault: sentenceOf(error) });
+    else report(error, "run");
+  }
+}
