@@ -1,5 +1,5 @@
-"""Operators of ExecuTorch's libraries for language models, called as its exporters call them: caches
-that are written in place, attention over them, and a static cache as transformers has it."""
+"""Operators of ExecuTorch's libraries for language models, called as its exporters call them:
+caches that are written in place, attention over them, and a static cache as transformers has it."""
 
 import executorch.extension.llm.custom_ops.custom_ops  # noqa: F401  registers its operators
 import torch

@@ -270,8 +270,7 @@ TEST(takes_refuses_other_words) {
     }
 }
 
-// --- The official runtime
-// --------------------------------------------------------------------------
+// --- The official runtime ------------------------------------------------------------------------
 
 // Kernels of the official runtime that have no counterpart here.
 static const struct {
