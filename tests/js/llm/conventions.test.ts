@@ -120,6 +120,31 @@ test("embeddings and decoder apart", async () => {
     }
 });
 
+test("chunks are short if a program gives many scores for each token", async () => {
+  const vocabulary = 2 ** 20;
+  for (const [scores, longest] of [
+    ["all", 16],
+    ["last", 31],
+  ] as const) {
+    const program = fakeProgram({ length: 64, scores });
+    program.methods[0]!.outputs[0]!.shape =
+      scores === "all" ? [1, 64, vocabulary] : [1, vocabulary];
+    const { run } = program;
+    program.run = (...call) => {
+      const [output] = run(...call) as [Tensor];
+      const data = new Float32Array(vocabulary);
+      data.set((output.data as Float32Array).subarray(-300));
+      return [{ dtype: "float32", shape: [1, vocabulary], data }];
+    };
+    const lm = await openLanguageModel({ program, tokenizer: bytes, contextLength: 64 });
+    const tokens: number[] = [];
+    for await (const piece of lm.generate(PROMPT, { maxNewTokens: 3 }))
+      tokens.push(...piece.tokens);
+    assert.deepEqual(tokens, expected(prompt, 3));
+    assert.equal(Math.max(...program.calls.map((call) => call.tokens.length)), longest);
+  }
+});
+
 test("a program whose calls give promises", async () => {
   const { tokens } = await tokensOf({ isRemote: true });
   assert.deepEqual(tokens, expected(prompt, COUNT));

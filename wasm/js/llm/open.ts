@@ -68,6 +68,16 @@ function contextLength(
   );
 }
 
+/** Scores of one call: more take memory and time, and only those of the last token are used. */
+const SCORES_MAX = 2 ** 23;
+const CHUNK_MIN = 16;
+
+/** The most tokens of a call of a program that gives the scores of all of them. */
+function scoredTokens({ prefill }: Layout): number {
+  if (!prefill.hasAllScores) return Infinity;
+  return Math.max(CHUNK_MIN, Math.floor(SCORES_MAX / prefill.vocabulary));
+}
+
 function factsOf(
   layout: Layout,
   metadata: Metadata,
@@ -84,7 +94,7 @@ function factsOf(
   ]);
   return {
     length,
-    chunk: Math.min(seqLen ?? Infinity, window ?? Infinity, length),
+    chunk: Math.min(seqLen ?? Infinity, window ?? Infinity, scoredTokens(layout), length),
     eosIds: given.eosIds ?? [...eosIds],
     bosId: metadata.id("get_bos_id") ?? tokenizer.bosId,
     start: metadata.id("decoder_start_token_id"),
