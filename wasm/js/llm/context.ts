@@ -220,6 +220,11 @@ export class Context {
     return outputs;
   }
 
+  /** Forgets the rows of an earlier prompt, so that their memory is free. */
+  clearPlaced(): void {
+    this.placed.clear();
+  }
+
   /** Makes the rows of a picture or of sound known by their ids. */
   place({ tensor, ids }: MediaRows): void {
     if (!this.layout.embedding)

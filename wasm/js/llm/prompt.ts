@@ -117,6 +117,7 @@ export class Prompts {
     run: RunMethod,
   ): Promise<readonly number[]> {
     const ids: number[] = [];
+    context.clearPlaced();
     for (const item of items) {
       if (typeof item === "number") ids.push(item);
       else {
