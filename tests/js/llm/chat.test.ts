@@ -150,6 +150,13 @@ test("the template is the one of tokenizer_config.json, or the one given", async
   );
 });
 
+test("variables that are not given are none, as in transformers", async () => {
+  const chatTemplate = "{% if tools is not none or documents is not none %}!{% endif %}hello";
+  assert.equal(await promptBy({ chatTemplate }), "hello");
+  const templateVariables = { tools: [] };
+  assert.equal(await promptBy({ chatTemplate, templateVariables }), "!hello");
+});
+
 test("a template has its variables", async () => {
   const chatTemplate = "{{ greeting }}{% if thinking %}!{% endif %}";
   const templateVariables = { greeting: "hello", thinking: true };

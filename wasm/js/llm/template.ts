@@ -21,6 +21,9 @@ function templateIn(config: object): string | undefined {
 /** Templates of models that see look at the types of parts, and take no text in their place. */
 const PARTS = /\[\s*['"]type['"]\s*\]|\.type\b/;
 
+/** Variables that are null unless they are given, as in transformers: templates ask for that. */
+const ABSENT = { tools: null, documents: null };
+
 /** Messages whose contents are lists of parts. */
 const withParts = (messages: readonly ChatMessage[]): ChatMessage[] =>
   messages.map(({ content, ...message }) => ({
@@ -49,7 +52,7 @@ export async function chatTemplateOf(
   const wantsParts = PARTS.test(text) && !/\bis string\b/.test(text);
   return (messages, { addGenerationPrompt, variables }) => {
     const shown = wantsParts ? withParts(messages) : messages;
-    const given = { ...special, ...variables, messages: shown };
+    const given = { ...ABSENT, ...special, ...variables, messages: shown };
     try {
       return render({ ...given, add_generation_prompt: addGenerationPrompt });
     } catch (error) {
