@@ -114,7 +114,7 @@ test("each method has its backend, and the story stays the same", async () => {
   );
   const golden = readJson<{ text: string }>("models/stories260k.golden.json");
   const story = golden.text.trimStart().replaceAll("<0x0A>", "\n");
-  await page.keyboard.press("t");
+  await page.keyboard.press("l");
   await page.getByLabel("Go on from").fill(story.split("\n")[0]!);
   await page.getByRole("button", { name: "Write", exact: true }).click();
   await written(page);

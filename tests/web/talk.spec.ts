@@ -149,7 +149,7 @@ test("a call of the form in between does not change the answer", async () => {
   await page.keyboard.press("c");
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.locator(".output").first().waitFor();
-  await page.keyboard.press("t");
+  await page.keyboard.press("l");
   await field(page, "Go on from").focus();
   await send(page);
   assert.equal(await story(page), whole);
@@ -264,6 +264,20 @@ test("a tokenizer may come later, from the button of a program that looks like a
   assert.match(await story(page), /^hello./);
   await drop(page, { "chat_template.jinja": Buffer.from(CHATML) });
   await field(page, "Message").waitFor();
+  assert.deepEqual(faults, []);
+  await close();
+});
+
+test("a tokenizer that comes while its model is lowered does not disturb it", async () => {
+  const { page, faults, close } = await host.visit();
+  await drop(page, stories());
+  await page.locator(".title").waitFor();
+  await drop(page, { "tokenizer.bin": model("stories260k.tokenizer.bin") });
+  await lowered(page);
+  await field(page, "Go on from").fill("Once upon");
+  await send(page);
+  assert.match(await story(page), /^Once upon a time/);
+  assert.equal(await page.locator(".problem").count(), 0);
   assert.deepEqual(faults, []);
   await close();
 });

@@ -86,11 +86,14 @@ function openModels(
   return lowerDocument(document);
 }
 
+const ofTokenizer = ({ name }: File): keyof TokenizerFiles | undefined =>
+  TOKENIZER_NAMES.find(([pattern]) => pattern.test(name))?.[1];
+
 async function detect(file: File): Promise<Kind> {
   if (file.type.startsWith("image/")) return "image";
   if (/\.npy$/i.test(file.name)) return "npy";
-  const ofTokenizer = TOKENIZER_NAMES.find(([name]) => name.test(file.name));
-  if (ofTokenizer) return ofTokenizer[1];
+  const part = ofTokenizer(file);
+  if (part) return part;
   const client = await engine();
   const kind = await client.detect(file).catch(() => "unknown");
   const named = /\.(\w+)$/.exec(file.name)?.[1]?.toLowerCase() ?? "";
@@ -281,8 +284,11 @@ export async function openFiles(
   folders: readonly Folder[] = [],
 ): Promise<void> {
   if (files.length + folders.length === 0) return;
-  cancel("");
-  await freed();
+  // A tokenizer may come while its model is being lowered.
+  if (folders.length > 0 || !files.every(ofTokenizer)) {
+    cancel("");
+    await freed();
+  }
   try {
     const found = await Promise.all(folders.map(filesIn));
     const sorted = await sort([...files, ...found.flat()]);

@@ -92,7 +92,7 @@ async function currentModel(): Promise<LanguageModel> {
   const lm = await openModel(program, files);
   if (app.document.value?.tokenizer !== files)
     throw fault("cancelled", "another model was opened", "Start again when ready.");
-  talking.model = { lm, program, files };
+  talking.model = { lm, program, files, hasRun: false };
   setTalk({
     takesMessages: takesMessages(lm),
     contextLength: lm.contextLength,
@@ -222,14 +222,16 @@ async function answer(given: string, mine: NonNullable<typeof talking.answer>): 
   }
   mine.hasTurn = true;
   const turn: Turn = { given, text: isChat ? "" : given, ending: "" };
+  const { model } = talking;
   setTalk({
     status: "reading",
-    fault: "",
+    progress: model?.hasRun ? null : { phase: "preparing the weights", done: 0, total: 0 },
     turns: isChat ? [...turns, turn] : [turn],
     draft: isChat ? "" : app.talk.value.draft,
     figures: null,
   });
   const summary = await readAnswer(lm, prompt, controller);
+  if (model) model.hasRun = true;
   if (!summary) return;
   setTalk({
     used: lm.used,

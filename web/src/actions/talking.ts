@@ -16,8 +16,8 @@ export const talking: {
   answer: Answer | null;
   /** True if the program's caches may hold something else than the conversation. */
   isTouched: boolean;
-  /** The model, and what it was opened from. */
-  model: { lm: LanguageModel; program: object; files: TokenizerFiles } | null;
+  /** The model, and what it was opened from. Its first call prepares the weights. */
+  model: { lm: LanguageModel; program: object; files: TokenizerFiles; hasRun: boolean } | null;
 } = { answer: null, isTouched: false, model: null };
 
 export function setTalk(edit: Partial<Talk>): void {

@@ -91,7 +91,8 @@ export function Start(): JSX.Element {
         </span>
         <span class="soft">
           Several .pt2 files become methods of one program; a .bpte brings its own test cases;
-          .etrecord and .etdp files show where time went
+          .etrecord and .etdp files show where time went; with tokenizer.json beside it, or in a
+          folder with it, a language model talks
         </span>
       </button>
       <h2>No model at hand? Try {cards.length > 1 ? "one of these" : "this one"}</h2>
