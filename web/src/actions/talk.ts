@@ -15,7 +15,7 @@ import { isTensorLike } from "@sconce/tensor/bytes.js";
 import type { InputValue, Program, Remote } from "@sconce/types/index.js";
 import { app, setStep, type TokenizerFiles, type Turn } from "../state.js";
 import { hasFault, optionsOf } from "../talk.js";
-import { formatCount } from "../ui/format.js";
+import { formatCount, plural } from "../ui/format.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
 import { loadedProgram } from "./handles.js";
 import { fault, report, sentenceOf } from "./problems.js";
@@ -28,21 +28,39 @@ const CHARACTERS_PER_TOKEN = 32;
 
 // --- The model ---------------------------------------------------------------------------------------
 
+/** The prompt that is being read, call by call; `from` is where its new tokens begin. */
+let reading: { lm: LanguageModel; tokens: number; from: number } | null = null;
+
+/** A call's progress as that of the whole prompt. */
+function ofPrompt(call: Amount, tokens: number): Amount {
+  const { total } = call;
+  if (!reading || total === 0 || reading.tokens <= reading.from) return call;
+  const { lm, tokens: all, from } = reading;
+  return { done: lm.used - from + (tokens * call.done) / total, total: all - from };
+}
+
 /** The program, whose first call and longer prompts report their progress and can be stopped. */
 function watched(program: Remote<Program>): LanguageProgram {
-  const onProgress = ({ phase, done, total }: { phase: keyof typeof PHASES } & Amount): void => {
-    if (app.talk.value.status === "reading")
-      setTalk({ progress: { phase: PHASES[phase], done, total } });
+  const show = (phase: keyof typeof PHASES, call: Amount, tokens: number): void => {
+    if (app.talk.value.status !== "reading") return;
+    const isOfPrompt = phase === "run" && reading !== null;
+    const words = isOfPrompt ? plural(reading!.tokens, "token") : PHASES[phase];
+    setTalk({ progress: { phase: words, ...(isOfPrompt ? ofPrompt(call, tokens) : call) } });
   };
   let isFirst = true;
   return {
     inspect: () => program.inspect(),
     reset: () => program.reset(),
     run(method, inputs, options) {
+      const tokens = lengthOf(inputs[0]);
       // A single token is too quick for that.
-      if (!isFirst && lengthOf(inputs[0]) === 1) return program.run(method, inputs);
+      if (!isFirst && tokens === 1) return program.run(method, inputs);
       isFirst = inputs.length === 0;
-      return program.run(method, inputs, { ...options, onProgress });
+      if (reading && reading.from < 0) reading.from = reading.lm.used;
+      return program.run(method, inputs, {
+        ...options,
+        onProgress: ({ phase, done, total }) => show(phase, { done, total }, tokens),
+      });
     },
   };
 }
@@ -149,13 +167,15 @@ function endingOf(reason: FinishReason, lm: LanguageModel): string {
   return `The context of ${formatCount(lm.contextLength)} tokens is full.`;
 }
 
+const isTooLong = (given: string, lm: LanguageModel): boolean =>
+  given.length > CHARACTERS_PER_TOKEN * lm.contextLength;
+
 /** Why the model cannot take a prompt, before any work is spent on it; else empty. */
-function faultOf(given: string, prompt: Prompt, lm: LanguageModel): string {
+function faultOf(given: string, tokens: number, lm: LanguageModel): string {
   const most = formatCount(lm.contextLength);
   if (given === "" && app.talk.value.takesMessages) return "Write a message.";
-  if (given.length > CHARACTERS_PER_TOKEN * lm.contextLength)
+  if (isTooLong(given, lm))
     return `This text has ${formatCount(given.length)} characters, and the context holds ${most} tokens. Write less.`;
-  const tokens = lm.tokenCount(prompt);
   if (tokens === 0) return "Write how the text begins: this tokenizer has no token for it.";
   if (tokens < lm.contextLength) return "";
   const hint =
@@ -213,7 +233,8 @@ async function answer(given: string, mine: NonNullable<typeof talking.answer>): 
   talking.isTouched = false;
   if (signal.aborted) return;
   const prompt = promptOf(given);
-  const wrong = faultOf(given, prompt, lm);
+  const tokens = isTooLong(given, lm) ? Infinity : lm.tokenCount(prompt);
+  const wrong = faultOf(given, tokens, lm);
   const { takesMessages: isChat, turns } = app.talk.value;
   if (wrong) {
     talking.answer = null;
@@ -221,6 +242,7 @@ async function answer(given: string, mine: NonNullable<typeof talking.answer>): 
     return setStep("run", { status: "done" });
   }
   mine.hasTurn = true;
+  reading = { lm, tokens, from: -1 };
   const turn: Turn = { given, text: isChat ? "" : given, ending: "" };
   const { model } = talking;
   setTalk({

@@ -91,7 +91,7 @@ export function Start(): JSX.Element {
         </span>
         <span class="soft">
           Several .pt2 files become methods of one program; a .bpte brings its own test cases;
-          .etrecord and .etdp files show where time went; with tokenizer.json beside it, or in a
+          .etrecord and .etdp files show where time went; with tokenizer.json next to it, or in a
           folder with it, a language model talks
         </span>
       </button>
