@@ -17,7 +17,8 @@
 typedef enum sc_record_kind { SC_RECORD_CONV, SC_RECORD_MATMUL } sc_record_kind;
 
 // An element type for weights only: numbers of 4 bits, from -8 to 7, stored as their value + 8, two
-// in a byte, the even one in its low half. Steps count numbers, not bytes.
+// in a byte, the even one in its low half unless sc_weight_quant says otherwise. Steps count
+// numbers, not bytes.
 enum { SC_DTYPE_I4 = 128 };
 
 // The numbers that 8-bit inputs represent, (value - zero) * scale. There is one pair for all of
@@ -37,6 +38,10 @@ typedef struct sc_weight_quant {
     // The sum of those steps is multiplied by it, and then added in f32 to the earlier sums.
     const uint16_t *scales;  // [n][k / block]
     int64_t block;           // a multiple of 32 that divides k
+    // Scales of products of floats with i8 and I4, or NULL: one for each `block` steps of k, any
+    // even number of them that divides k. A sum over a block is multiplied by its scale.
+    const float *float_scales;  // [n][k / block]
+    bool high_first;            // I4: the even one of two is in the high half of its byte
 } sc_weight_quant;
 
 // The beginning of every record. Element types are those of dtype.def, and SC_DTYPE_I4 for weights.

@@ -21,7 +21,7 @@ static bool fits(const sc_record *record) {
 
 static uint64_t group_bytes(const sc_conv *c) {
     return sc_pack_columns_f32_bytes((uint64_t)c->out_channels,
-                                     (uint64_t)(c->in_channels * sc_conv_taps(c)), SC_DTYPE_F32);
+                                     (uint64_t)(c->in_channels * sc_conv_taps(c)), SC_DTYPE_F32, 0);
 }
 
 static uint64_t pack_bytes(const sc_record *record) {

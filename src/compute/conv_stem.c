@@ -26,8 +26,8 @@ static bool fits(const sc_record *record) { return sc_conv_is_stem(sc_conv_of(re
 
 static uint64_t pack_bytes(const sc_record *record) {
     const sc_conv *c = sc_conv_of(record);
-    return sc_pack_columns_f32_bytes((uint64_t)c->out_channels, (uint64_t)depth_of(c),
-                                     SC_DTYPE_F32);
+    return sc_pack_columns_f32_bytes((uint64_t)c->out_channels, (uint64_t)depth_of(c), SC_DTYPE_F32,
+                                     0);
 }
 
 static void pack(const sc_record *record, void *packed) {

@@ -34,7 +34,7 @@ static bool fits(const sc_record *record) {
 
 // Floats of a panel of a place's matrix.
 static size_t panel_floats(const sc_conv *c) {
-    return (size_t)sc_panel_f32_bytes((uint64_t)c->in_channels, SC_DTYPE_F32) / sizeof(float);
+    return (size_t)sc_panel_f32_bytes((uint64_t)c->in_channels, SC_DTYPE_F32, 0) / sizeof(float);
 }
 
 // --- Weights -------------------------------------------------------------------------------------

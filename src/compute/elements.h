@@ -11,14 +11,15 @@ static inline int32_t sc_input_int(const sc_record *r, const void *data, int64_t
     return r->in == SC_DTYPE_U8 ? ((const uint8_t *)data)[at] : ((const int8_t *)data)[at];
 }
 
-static inline int32_t sc_nibble(const void *data, int64_t at) {
-    return (((const uint8_t *)data)[at >> 1] >> (at & 1) * 4 & 15) - 8;
+static inline int32_t sc_nibble(const void *data, int64_t at, bool high_first) {
+    const unsigned shift = ((at & 1) != 0) == high_first ? 0 : 4;
+    return (((const uint8_t *)data)[at >> 1] >> shift & 15) - 8;
 }
 
 // One integer weight, without its zero point.
 static inline int32_t sc_weight_int(const sc_record *r, const void *data, int64_t at) {
     switch (r->weight) {
-    case SC_DTYPE_I4: return sc_nibble(data, at);
+    case SC_DTYPE_I4: return sc_nibble(data, at, r->weights.high_first);
     case SC_DTYPE_U8:
         return (int32_t)((uint32_t)((const uint8_t *)data)[at] - (uint32_t)r->weights.zero);
     default: return ((const int8_t *)data)[at];

@@ -26,6 +26,8 @@ static inline const sc_matmul *sc_matmul_of(const sc_record *record) {
     return (const sc_matmul *)(const void *)record;
 }
 
+// Are scales of blocks next to floats, if there are any, as their definition says?
+bool sc_matmul_blocks_fit(const sc_record *record);
 // Is only a bias per column added, and are the factors 1? Tiles apply that as their finish.
 bool sc_matmul_is_plain(const sc_matmul *mm);
 

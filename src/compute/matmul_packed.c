@@ -29,7 +29,8 @@ static sc_pack_source source_of(const sc_matmul *mm) {
                             .steps = {0, 0, 0, mm->b.row},
                             .bias = mm->addend.data,
                             .finish = &mm->record.finish,
-                            .type = mm->record.weight};
+                            .type = mm->record.weight,
+                            .high_first = mm->record.weights.high_first};
 }
 
 static int64_t tiles(const sc_record *record) {
@@ -73,13 +74,21 @@ static bool fits_f32(const sc_record *record) {
     return (is_small || record->drops_weights) && fits(record, SC_DTYPE_F32);
 }
 
+// Steps that share a scale; 0: all of them.
+static uint64_t block_f32(const sc_record *record) {
+    return record->weights.float_scales ? (uint64_t)record->weights.block : 0;
+}
+
 static uint64_t pack_bytes_f32(const sc_record *record) {
     const sc_matmul *mm = sc_matmul_of(record);
-    return sc_pack_columns_f32_bytes((uint64_t)mm->n, (uint64_t)mm->k, record->weight);
+    return sc_pack_columns_f32_bytes((uint64_t)mm->n, (uint64_t)mm->k, record->weight,
+                                     block_f32(record));
 }
 
 static void pack_f32(const sc_record *record, void *packed) {
-    const sc_pack_source source = source_of(sc_matmul_of(record));
+    sc_pack_source source = source_of(sc_matmul_of(record));
+    source.float_scales = record->weights.float_scales;
+    source.block = (size_t)block_f32(record);
     sc_pack_columns_f32(&source, packed);
 }
 
@@ -99,6 +108,7 @@ static void run_f32(const sc_record *record, const void *packed, int64_t from, i
                       .rows = rows,
                       .packed = packed,
                       .weight = mm->record.weight,
+                      .block = (size_t)block_f32(record),
                       .c_row = (size_t)mm->c_row,
                       .scratch = scratch,
                       .low = finish->clamps ? finish->low : -INFINITY,
@@ -118,7 +128,7 @@ SC_ALGORITHM(matmul_packed, .fits = fits_f32, .pack_bytes = pack_bytes_f32, .pac
 
 // Weights of fewer bits, which no other row accepts.
 static bool fits_few_bits(const sc_record *record) {
-    return !record->weights.scales && fits(record, SC_DTYPE_F32);
+    return !record->weights.scales && sc_matmul_blocks_fit(record) && fits(record, SC_DTYPE_F32);
 }
 
 SC_ALGORITHM(matmul_few_bits, .fits = fits_few_bits, .pack_bytes = pack_bytes_f32, .pack = pack_f32,

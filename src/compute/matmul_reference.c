@@ -80,18 +80,26 @@ static void run_row_blocks(const sc_matmul *mm, int64_t batch, int64_t i) {
     }
 }
 
+// Sums steps [from, to) of floats with weights of another type.
+static float mixed_sum(const sc_matmul *mm, const float *a, int64_t b, int64_t from, int64_t to) {
+    float sum = 0;
+    for (int64_t k = from; k < to; k++)
+        sum += a[k * mm->a.column] * sc_weight_float(&mm->record, mm->b.data, b + k * mm->b.row);
+    return sum;
+}
+
 // Multiplies floats with weights of another type.
 static void run_row_mixed(const sc_matmul *mm, int64_t batch, int64_t i) {
     const float *a = (const float *)mm->a.data + batch * mm->a.batch + i * mm->a.row;
     float *c = (float *)mm->c + batch * mm->c_batch + i * mm->c_row;
-    const float *bias = mm->addend.data;
+    const float *bias = mm->addend.data, *scale = mm->record.weights.float_scales;
+    const int64_t block = scale ? mm->record.weights.block : sc_max_i64(mm->k, 1);
     if (bias) bias += batch * mm->addend.batch;
     for (int64_t j = 0; j < mm->n; j++) {
         const int64_t b = batch * mm->b.batch + j * mm->b.column;
         float sum = 0;
-        for (int64_t k = 0; k < mm->k; k++)
-            sum +=
-                a[k * mm->a.column] * sc_weight_float(&mm->record, mm->b.data, b + k * mm->b.row);
+        for (int64_t k = 0; k < mm->k; k += block)
+            sum += mixed_sum(mm, a, b, k, k + block) * (scale ? *scale++ : 1);
         if (bias) sum += bias[j];
         c[j * mm->c_column] = sc_finish_float(&mm->record.finish, sum, j);
     }
@@ -134,7 +142,7 @@ static bool fits(const sc_record *r) {
                (!mm->addend.data || r->bias == SC_DTYPE_I32) &&
                (!r->weights.scales || blocks_fit(mm));
     if (r->weights.scales || (mm->addend.data && r->bias != r->in)) return false;
-    if (is_mixed(r)) return sc_matmul_is_plain(mm);
+    if (is_mixed(r)) return sc_matmul_is_plain(mm) && sc_matmul_blocks_fit(r);
     return r->weight == r->in && r->out == r->in && row_for(r) &&
            (r->in == SC_DTYPE_F32 || sc_finish_is_plain(&r->finish));
 }

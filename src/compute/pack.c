@@ -65,8 +65,9 @@ static float begin_of(const sc_pack_source *s, size_t column) {
 
 // --- Columns, f32 --------------------------------------------------------------------------------
 
-uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth, uint8_t weight) {
-    return sc_align_up(columns, SC_PANEL) / SC_PANEL * sc_panel_f32_bytes(depth, weight);
+uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth, uint8_t weight,
+                                   uint64_t block) {
+    return sc_align_up(columns, SC_PANEL) / SC_PANEL * sc_panel_f32_bytes(depth, weight, block);
 }
 
 // The number of columns in the panel that begins with `first`.
@@ -92,24 +93,36 @@ static void pack_panel(const sc_pack_source *s, size_t first, float *to) {
 }
 
 static uint8_t nibble_at(const sc_pack_source *s, int64_t at) {
-    return ((const uint8_t *)s->weight)[at >> 1] >> (at & 1) * 4 & 15;
+    const unsigned shift = ((at & 1) != 0) == s->high_first ? 0 : 4;
+    return ((const uint8_t *)s->weight)[at >> 1] >> shift & 15;
+}
+
+// The start of a column's sums, and its scales.
+static void pack_raw_head(const sc_pack_source *s, size_t column, float *head, size_t at) {
+    const size_t blocks = s->block ? depth_of(s) / s->block : 0;
+    head[at] = begin_of(s, column);
+    if (!blocks) head[SC_PANEL + at] = scale_of(s, column);
+    for (size_t i = 0; i < blocks; i++)
+        head[(i + 1) * SC_PANEL + at] = s->float_scales[column * blocks + i];
+}
+
+// Step `k` of column `at`, in a panel of zeros.
+static void put_nibble(uint8_t *rows, size_t k, size_t at, uint8_t value) {
+    rows[(k / 8 * SC_PANEL + at) * 4 + k % 8 / 2] |= (uint8_t)(value << (k % 2 * 4));
 }
 
 // Packs weights of fewer bits into a panel of zeros.
 static void pack_raw_panel(const sc_pack_source *s, size_t first, float *head) {
-    const size_t width = width_of(s, first);
-    uint8_t *to = (uint8_t *)(head + 2 * SC_PANEL);
-    for (size_t j = 0; j < width; j++) {
-        head[j] = begin_of(s, first + j);
-        head[SC_PANEL + j] = scale_of(s, first + j);
-    }
+    const size_t width = width_of(s, first), depth = depth_of(s);
+    const size_t size = s->type == SC_DTYPE_I8 ? 1 : 2;
+    uint8_t *to = (uint8_t *)(head + sc_panel_f32_head(depth, s->type, s->block) * SC_PANEL);
+    for (size_t j = 0; j < width; j++) pack_raw_head(s, first + j, head, j);
     walk w = {0};
-    const size_t depth = depth_of(s), size = s->type == SC_DTYPE_I8 ? 1 : 2;
     for (size_t k = 0; k < depth; k++, advance(s, &w)) {
         for (size_t j = 0; j < width; j++) {
             const int64_t at = (int64_t)(first + j) * s->column_step + w.offset;
             if (s->type == SC_DTYPE_I4)
-                to[k / 2 * SC_PANEL + j] |= (uint8_t)(nibble_at(s, at) << (k % 2 * 4));
+                put_nibble(to, k, j, nibble_at(s, at));
             else
                 memcpy(to + (k * SC_PANEL + j) * size,
                        (const uint8_t *)s->weight + at * (int64_t)size, size);
@@ -123,7 +136,7 @@ static void pack_f32_panel(const sc_pack_source *s, size_t first, uint8_t *panel
 }
 
 void sc_pack_columns_f32(const sc_pack_source *s, void *packed) {
-    pack_all(s, packed, sc_panel_f32_bytes(depth_of(s), s->type), pack_f32_panel);
+    pack_all(s, packed, sc_panel_f32_bytes(depth_of(s), s->type, s->block), pack_f32_panel);
 }
 
 // --- Columns, i8 ---------------------------------------------------------------------------------

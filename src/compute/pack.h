@@ -5,9 +5,9 @@
 // Columns come in panels of SC_PANEL, one after the other.
 //
 // Columns, f32 (igemm_f32.h): a panel is a row of starts of its sums, then a row of weights for
-// each step of the sums. If weights are not f32, a row of scales comes second, and the weights are
-// not multiplied by them. If they have 4 bits, two steps share a row of bytes, the first in the low
-// halves.
+// each step of the sums. If weights are not f32, rows of scales come second, one for each block of
+// steps, and the weights are not multiplied by them. If they have 4 bits, eight steps share a row
+// of words, one for each column, the first step in the lowest bits.
 //
 // Columns, i8 (gemm_i8.h): a panel begins with a row of starts of its sums (i32), a row of scales
 // and a row of shifts (f32). If there are blocks of steps, a row of bf16 scales follows for each.
@@ -50,22 +50,30 @@ typedef struct sc_pack_source {
     int64_t sizes[4], steps[4];
     const void *bias;  // of the channels: f32 or i32, or NULL for 0
     const sc_finish *finish;
-    int64_t channel;         // the channel, of bias and output stage, of the first column
-    uint8_t type;            // sc_dtype of the weights
-    const uint16_t *scales;  // [columns][steps / block], or NULL
-    size_t block;            // 0 if there are no scales
+    int64_t channel;            // the channel, of bias and output stage, of the first column
+    uint8_t type;               // sc_dtype of the weights
+    const uint16_t *scales;     // [columns][steps / block], or NULL
+    const float *float_scales;  // the same next to f32 inputs
+    size_t block;               // 0 if there are no scales
+    bool high_first;            // I4: the even one of two is in the high half
 } sc_pack_source;
 
-static inline uint64_t sc_panel_f32_bytes(uint64_t depth, uint8_t weight) {
-    const uint64_t head = SC_PANEL * sizeof(float);
+// Rows before the weights: the starts of sums, and scales.
+static inline uint64_t sc_panel_f32_head(uint64_t depth, uint8_t weight, uint64_t block) {
+    return weight == SC_DTYPE_F32 ? 1 : 1 + (block ? depth / block : 1);
+}
+// `block` is 0 if a column has one scale.
+static inline uint64_t sc_panel_f32_bytes(uint64_t depth, uint8_t weight, uint64_t block) {
+    const uint64_t head = sc_panel_f32_head(depth, weight, block) * SC_PANEL * sizeof(float);
     switch (weight) {
     case SC_DTYPE_F32: return head + depth * SC_PANEL * sizeof(float);
-    case SC_DTYPE_I4: return 2 * head + sc_align_up(depth, 2) / 2 * SC_PANEL;
-    case SC_DTYPE_I8: return 2 * head + depth * SC_PANEL;
-    default: return 2 * head + depth * SC_PANEL * sizeof(uint16_t);
+    case SC_DTYPE_I4: return head + sc_align_up(depth, 8) / 2 * SC_PANEL;
+    case SC_DTYPE_I8: return head + depth * SC_PANEL;
+    default: return head + depth * SC_PANEL * sizeof(uint16_t);
     }
 }
-uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth, uint8_t weight);
+uint64_t sc_pack_columns_f32_bytes(uint64_t columns, uint64_t depth, uint8_t weight,
+                                   uint64_t block);
 void sc_pack_columns_f32(const sc_pack_source *s, void *packed);
 // Bytes of a panel's block scales and weights.
 static inline uint64_t sc_panel_scale_bytes(uint64_t depth, uint64_t block) {

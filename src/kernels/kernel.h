@@ -64,6 +64,7 @@ typedef struct sc_packing {
     uint64_t bytes;
     void *data;        // 64-byte aligned
     bool always_fits;  // the call runs on it whatever sizes its other operands have
+    bool is_needed;    // without it the call is so slow that no limit of memory applies
     bool is_only;      // the operand and the bias themselves are not in memory
 } sc_packing;
 

@@ -50,5 +50,6 @@ typedef uint64_t sc_op_traits;
 #define SC_CUTS         SC_TRAIT(37)  // its Scalars are bounds of its first operand's elements
 #define SC_WRAPS        SC_TRAIT(38)  // its negative Scalars wrap if its integers are unsigned
 #define SC_COMMUTES     SC_TRAIT(39)  // its first two operands may change places
+#define SC_WIDENS       SC_TRAIT(40)  // looks up rows of a table of few bits, as floats
 
 #endif

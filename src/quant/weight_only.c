@@ -184,8 +184,8 @@ static sc_status check_config(const sc_quant_plan *plan) {
     return SC_OK;
 }
 
-// Warns of weights of 4 bits in groups. Kernels and XNNPACK multiply them only with dynamically
-// quantized inputs.
+// Warns of weights in groups. XNNPACK multiplies them only with dynamically quantized inputs. The
+// kernels here multiply those of 4 bits with floats, too.
 static void warn_of_groups(sc_quant_plan *plan) {
     const sc_quant_config *config = plan->config;
     const bool is_taken = config->mode != SC_QUANT_WEIGHT_ONLY;
@@ -197,9 +197,11 @@ static void warn_of_groups(sc_quant_plan *plan) {
         sc_report(plan->ctx, SC_WARNING, SC_ERR_UNSUPPORTED,
                   "Take one scale for each channel (groupSize 0), or quantize activations, too: "
                   "xnnpack_torchao_int8da_int4w_per_tensor.",
-                  "method '%s': weights of %u bits in groups are widened in every run, because no "
-                  "runtime multiplies with them",
-                  plan->method->name->text, sc_quant_weight_bits(plan));
+                  "method '%s': weights of %u bits in groups are widened in every run%s",
+                  plan->method->name->text, sc_quant_weight_bits(plan),
+                  sc_quant_weight_bits(plan) == 4
+                      ? " of ExecuTorch's runtime, though not of Sconce's"
+                      : ", because no runtime multiplies with them");
         return;
     }
 }

@@ -108,6 +108,13 @@ static uint16_t *random_scales(int64_t count) {
     return scales;
 }
 
+// Scales of blocks next to floats: powers of two so near each other that sums stay exact.
+static float *block_scales(int64_t count) {
+    float *scales = test_alloc((size_t)count * sizeof *scales);
+    for (int64_t i = 0; i < count; i++) scales[i] = 1.0f / (float)(1 << rows_pick(0, 3));
+    return scales;
+}
+
 // Weights of few bits as linear layers have them: 4 or 8 bits or halves with floats, 4 bits or
 // blocks with rows of bytes that have a grid of their own.
 static void check_few_bits(uint32_t ran[ROWS_MAX]) {
@@ -118,10 +125,16 @@ static void check_few_bits(uint32_t ran[ROWS_MAX]) {
     mm.batch = 1;
     mm.c_row = mm.n, mm.c_column = 1;
     const bool bytes = rows_pick(0, 1), blocks = bytes && rows_pick(0, 1);
-    if (blocks) r->weights.block = 32 * rows_pick(1, 2), mm.k = rows_pick(1, 3) * r->weights.block;
-    const int64_t pitch = (mm.k + 1) / 2 * 2;
     r->weight = bytes ? (rows_pick(0, 2) ? SC_DTYPE_I4 : SC_DTYPE_I8) : floats_by[rows_pick(0, 3)];
     r->in = bytes ? SC_DTYPE_I8 : SC_DTYPE_F32;
+    const bool is_half = r->weight == SC_DTYPE_F16 || r->weight == SC_DTYPE_BF16;
+    const bool float_blocks = !bytes && !is_half && rows_pick(0, 1);
+    if (blocks) r->weights.block = 32 * rows_pick(1, 2);
+    if (float_blocks) r->weights.block = rows_pick(0, 2) ? 8 * rows_pick(1, 5) : rows_pick(1, 9);
+    if (blocks || float_blocks) mm.k = rows_pick(1, 3) * r->weights.block;
+    if (rows_pick(0, 3) == 0) mm.m = 1;
+    const int64_t pitch = (mm.k + 1) / 2 * 2;
+    r->weights.high_first = r->weight == SC_DTYPE_I4 && rows_pick(0, 1);
     mm.a = (sc_matrix){bytes ? (void *)rows_bytes(mm.m * mm.k) : (void *)rows_floats(mm.m * mm.k),
                        0, mm.k, 1};
     uint16_t *halves = test_alloc((size_t)(mm.n * pitch + 1) * sizeof *halves);
@@ -129,14 +142,16 @@ static void check_few_bits(uint32_t ran[ROWS_MAX]) {
         const float value = (float)rows_pick(-16, 16) / 8;
         halves[i] = r->weight == SC_DTYPE_F16 ? sc_f32_to_f16(value) : sc_f32_to_bf16(value);
     }
-    const bool is_half = r->weight == SC_DTYPE_F16 || r->weight == SC_DTYPE_BF16;
     mm.b =
         (sc_matrix){is_half ? (void *)halves : (void *)rows_bytes(mm.n * pitch + 1), 0, 1, pitch};
     if (bytes) {
         r->quant = (sc_input_quant){rows_ints(mm.m, 128), rows_powers(mm.m), 1};
         if (blocks) r->weights.scales = random_scales(mm.n * (mm.k / r->weights.block + 1));
     }
-    if (rows_pick(0, 2)) r->finish.scale = rows_powers(mm.n), r->finish.scale_step = 1;
+    if (float_blocks)
+        r->weights.float_scales = block_scales(mm.n * (mm.k / r->weights.block));
+    else if (rows_pick(0, 2))
+        r->finish.scale = rows_powers(mm.n), r->finish.scale_step = 1;
     if (rows_pick(0, 2)) r->finish.shift = rows_floats(mm.n);
     r->finish.clamps = rows_pick(0, 1);
     r->finish.low = -1, r->finish.high = 3;

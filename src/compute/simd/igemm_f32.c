@@ -1,6 +1,8 @@
 // In wasm: -O3
 #include "compute/simd/igemm_f32.h"
 
+#include <math.h>
+
 #include "compute/simd/simd_i8.h"
 
 enum { WIDTH = SC_PANEL, ROWS = SC_IGEMM_ROWS };
@@ -10,12 +12,16 @@ enum { WIDTH = SC_PANEL, ROWS = SC_IGEMM_ROWS };
 // Steps at a time, so that the rows of a tile and a panel stay in the nearest cache.
 enum { STEPS = SC_IGEMM_STEPS };
 
-// Scratch in order: some steps of a panel, if weights are no floats, and rows.
+// Scratch in order: some steps of a panel, if weights are no floats, and rows. A single row next to
+// weights of 4 bits may need either those, or its own copy.
 enum { EXPANDED = STEPS * WIDTH };
 
 uint64_t sc_igemm_scratch_f32(uint64_t m, uint64_t steps, uint8_t weight) {
-    const uint64_t rows = m > 1 ? sc_align_up(m, ROWS) * (steps < STEPS ? steps : STEPS) : 0;
-    return (rows + (weight == SC_DTYPE_F32 ? 0 : EXPANDED)) * sizeof(float);
+    const bool is_copied = m > 1 || weight == SC_DTYPE_I4;
+    const uint64_t rows = is_copied ? sc_align_up(m, ROWS) * (steps < STEPS ? steps : STEPS) : 0;
+    const uint64_t all = rows + (weight == SC_DTYPE_F32 ? 0 : EXPANDED);
+    const uint64_t row = weight == SC_DTYPE_I4 ? sc_align_up(steps, 8) : 0;
+    return sc_max_u64(all, row) * sizeof(float);
 }
 
 static float *copies_of(const sc_igemm_f32 *g) {
@@ -76,22 +82,22 @@ static inline v4f of_ints(v8h v, bool high) {
     return __builtin_convertvector(high ? v4i_widen_high(v) : v4i_widen_low(v), v4f);
 }
 
-// Reads eight of the 16 numbers of 4 bits in a row of bytes.
-static inline v8h nibbles(const uint8_t *row, bool high) {
-    uint64_t bytes;
-    int8_t values[8];
-    memcpy(&bytes, row, 8);
-    bytes = bytes >> (high ? 4 : 0) & 0x0f0f0f0f0f0f0f0f;
-    memcpy(values, &bytes, 8);
-    return v8h_widen(values) - 8;
+// One of the eight steps in a row of words of four columns.
+static inline v4f of_nibbles(const uint8_t *words, size_t step) {
+    const v4i values = (v4i)(v4u_load(words) >> (uint32_t)(4 * step) & 15) - 8;
+    return __builtin_convertvector(values, v4f);
 }
 
 // A row of eight weights.
 static inline void load_weights(const uint8_t *panel, uint8_t type, size_t step, v4f to[2]) {
     const v8h zero = {0};
-    if (type == SC_DTYPE_I8 || type == SC_DTYPE_I4) {
-        const v8h v = type == SC_DTYPE_I8 ? v8h_widen((const int8_t *)panel + WIDTH * step)
-                                          : nibbles(panel + step / 2 * WIDTH, step % 2);
+    if (type == SC_DTYPE_I4) {
+        const uint8_t *words = panel + step / 8 * 4 * WIDTH;
+        to[0] = of_nibbles(words, step % 8), to[1] = of_nibbles(words + 16, step % 8);
+        return;
+    }
+    if (type == SC_DTYPE_I8) {
+        const v8h v = v8h_widen((const int8_t *)panel + WIDTH * step);
         to[0] = of_ints(v, false), to[1] = of_ints(v, true);
         return;
     }
@@ -104,9 +110,16 @@ static inline void load_weights(const uint8_t *panel, uint8_t type, size_t step,
     }
 }
 
-static inline void expand_as(const float *panel, uint8_t type, size_t from, size_t to, float *out) {
-    const v4f scale = v4f_load(panel + WIDTH), next = v4f_load(panel + WIDTH + 4);
-    const uint8_t *weights = (const uint8_t *)(panel + 2 * WIDTH);
+// The weights of a panel, after its head.
+static inline const uint8_t *weights_of(const sc_igemm_f32 *g, const float *panel) {
+    const uint64_t head = sc_panel_f32_head(g->runs * g->k, g->weight, g->block);
+    return (const uint8_t *)(panel + head * WIDTH);
+}
+
+// Steps [from, to) of one block.
+static inline void expand_block(const float *scales, const uint8_t *weights, uint8_t type,
+                                size_t from, size_t to, float *out) {
+    const v4f scale = v4f_load(scales), next = v4f_load(scales + 4);
     for (size_t step = from; step < to; step++, out += WIDTH) {
         v4f v[2];
         load_weights(weights, type, step, v);
@@ -115,21 +128,38 @@ static inline void expand_as(const float *panel, uint8_t type, size_t from, size
     }
 }
 
+static inline void expand_as(const sc_igemm_f32 *g, const float *panel, uint8_t type, size_t from,
+                             size_t to, float *out) {
+    const uint8_t *weights = weights_of(g, panel);
+    const float *scales = panel + WIDTH;
+    if (!g->block) {
+        expand_block(scales, weights, type, from, to, out);
+        return;
+    }
+    while (from < to) {
+        const size_t block = from / g->block;
+        const size_t end = sc_min_u64((block + 1) * g->block, to);
+        expand_block(scales + block * WIDTH, weights, type, from, end, out);
+        out += (end - from) * WIDTH;
+        from = end;
+    }
+}
+
 // Converts steps [from, to) of a panel to floats.
 static const float *expand(const sc_igemm_f32 *g, const float *panel, size_t from, size_t to,
                            float *out) {
     switch (g->weight) {
     case SC_DTYPE_F32: return panel + WIDTH * (1 + from);
-    case SC_DTYPE_I8: expand_as(panel, SC_DTYPE_I8, from, to, out); break;
-    case SC_DTYPE_I4: expand_as(panel, SC_DTYPE_I4, from, to, out); break;
-    case SC_DTYPE_BF16: expand_as(panel, SC_DTYPE_BF16, from, to, out); break;
-    default: expand_as(panel, SC_DTYPE_F16, from, to, out); break;
+    case SC_DTYPE_I8: expand_as(g, panel, SC_DTYPE_I8, from, to, out); break;
+    case SC_DTYPE_I4: expand_as(g, panel, SC_DTYPE_I4, from, to, out); break;
+    case SC_DTYPE_BF16: expand_as(g, panel, SC_DTYPE_BF16, from, to, out); break;
+    default: expand_as(g, panel, SC_DTYPE_F16, from, to, out); break;
     }
     return out;
 }
 
 static const float *panel_at(const sc_igemm_f32 *g, size_t column) {
-    const size_t bytes = (size_t)sc_panel_f32_bytes(g->runs * g->k, g->weight);
+    const size_t bytes = (size_t)sc_panel_f32_bytes(g->runs * g->k, g->weight, g->block);
     return (const float *)(const void *)((const uint8_t *)g->packed + column / WIDTH * bytes);
 }
 
@@ -300,27 +330,95 @@ static inline void add_few_bits(v4f sum[4], const float *a, size_t count, const 
     }
 }
 
-static void run_row_few_bits(const sc_igemm_f32 *g, size_t column, size_t width) {
-    const float *left = panel_at(g, column), *a = g->rows[0];
-    const float *right = width > WIDTH ? panel_at(g, column + WIDTH) : left;
-    const uint8_t *x = (const uint8_t *)(left + 2 * WIDTH);
-    const uint8_t *y = (const uint8_t *)(right + 2 * WIDTH);
-    v4f sum[4] = {0};
+// The compiler must not know the number. It would convert what it masks as unsigned integers, which
+// machines cannot do at once.
+static inline v4i v4i_splat_hidden(int32_t x) {
+    __asm__("" : "+r"(x));
+    return (v4i){x, x, x, x};
+}
+
+// The same for weights of 4 bits as they lie in words: the first step of a pair comes as it is, the
+// second 16 times as large, which the row makes up for. All are larger by 8, too.
+static inline void add_nibbles(v4f sum[4], const float *a, size_t count, const uint8_t *left,
+                               const uint8_t *right) {
+    const v4i low = v4i_splat_hidden(15), high = low << 4;
+    for (size_t i = 0; i < count; i += 8, left += 4 * WIDTH, right += 4 * WIDTH) {
+        v4i words[4] = {(v4i)v4u_load(left), (v4i)v4u_load(left + 16), (v4i)v4u_load(right),
+                        (v4i)v4u_load(right + 16)};
+        for (size_t k = 0; k < 8; k += 2) {
+            const v4f even = v4f_load_splat(a + i + k), odd = v4f_load_splat(a + i + k + 1);
+            for (size_t j = 0; j < 4; j++) {
+                const v4f first = __builtin_convertvector(words[j] & low, v4f);
+                const v4f second = __builtin_convertvector(words[j] & high, v4f);
+                sum[j] = v4f_fma(even, first, sum[j]);
+                sum[j] = v4f_fma(odd, second, sum[j]);
+                words[j] >>= 8;
+            }
+        }
+    }
+}
+
+// A row for add_nibbles: whole words of steps. False if its sums could leave the range of floats
+// where those of the true weights do not.
+static bool copy_for_nibbles(const sc_igemm_f32 *g, float *to) {
+    const float *a = g->rows[0];
+    const v4f factors = {1, 0.0625f, 1, 0.0625f};
+    v4f sum = v4f_zero();
+    for (size_t i = 0; i < sc_align_up(g->k, 8); i += 4) {
+        const size_t left = i < g->k ? g->k - i : 0;
+        const v4f v = left >= 4 ? v4f_load(a + i) : v4f_load_part(a + i, left);
+        sum += v4f_pmax(v, -v);
+        v4f_store(to + i, v * factors);
+    }
+    return v4f_sum(sum) * 16 < INFINITY;
+}
+
+// Returns the excess of a sum over a block, whose weights are larger by 8.
+static float excess_of(const float *a, size_t count) {
+    v4f first = v4f_zero(), second = v4f_zero();
+    for (size_t i = 0; i < count; i += 8, a += 8) first += v4f_load(a), second += v4f_load(a + 4);
+    return v4f_sum((first + second) * (v4f){8, 128, 8, 128});
+}
+
+// A block of a row: its sums with the weights of two panels.
+static inline void add_block(const sc_igemm_f32 *g, v4f sum[4], const float *a, size_t count,
+                             const uint8_t *left, const uint8_t *right) {
     switch (g->weight) {
-    case SC_DTYPE_I8: add_few_bits(sum, a, g->k, x, y, SC_DTYPE_I8); break;
-    case SC_DTYPE_I4: add_few_bits(sum, a, g->k, x, y, SC_DTYPE_I4); break;
-    case SC_DTYPE_BF16: add_few_bits(sum, a, g->k, x, y, SC_DTYPE_BF16); break;
-    default: add_few_bits(sum, a, g->k, x, y, SC_DTYPE_F16); break;
+    case SC_DTYPE_I8: add_few_bits(sum, a, count, left, right, SC_DTYPE_I8); break;
+    case SC_DTYPE_I4: add_nibbles(sum, a, count, left, right); break;
+    case SC_DTYPE_BF16: add_few_bits(sum, a, count, left, right, SC_DTYPE_BF16); break;
+    default: add_few_bits(sum, a, count, left, right, SC_DTYPE_F16); break;
     }
-    for (size_t j = 0; j < 4; j++) {
-        const float *head = (j < 2 ? left : right) + j % 2 * 4;
-        sum[j] = v4f_load(head) + sum[j] * v4f_load(head + WIDTH);
+}
+
+// Computes two panels of a single row, which is g->scratch next to weights of 4 bits.
+static void run_row_few_bits(const sc_igemm_f32 *g, size_t column, size_t width) {
+    const bool is_nibbles = g->weight == SC_DTYPE_I4;
+    const float *left = panel_at(g, column), *a = is_nibbles ? g->scratch : g->rows[0];
+    const float *right = width > WIDTH ? panel_at(g, column + WIDTH) : left;
+    const size_t block = g->block ? g->block : g->k;
+    const size_t bytes = is_nibbles ? block / 2 * WIDTH : block * WIDTH;
+    const uint8_t *x = weights_of(g, left), *y = weights_of(g, right);
+    v4f total[4] = {v4f_load(left), v4f_load(left + 4), v4f_load(right), v4f_load(right + 4)};
+    for (size_t from = 0; from < g->k; from += block, x += bytes, y += bytes) {
+        const v4f excess = v4f_splat(is_nibbles ? -excess_of(a + from, block) : 0);
+        v4f sum[4] = {excess, excess, excess, excess};
+        add_block(g, sum, a + from, block, x, y);
+        left += WIDTH, right += WIDTH;
+        for (size_t j = 0; j < 4; j++)
+            total[j] += sum[j] * v4f_load((j < 2 ? left : right) + j % 2 * 4);
     }
-    store_row(g, sum, column, width);
+    store_row(g, total, column, width);
+}
+
+// Weights of 4 bits need whole words of steps in a block.
+static bool is_row(const sc_igemm_f32 *g) {
+    if (g->m > 1 || g->interleaved) return false;
+    return g->weight != SC_DTYPE_I4 || (g->block % 8 == 0 && copy_for_nibbles(g, g->scratch));
 }
 
 void sc_igemm_run_f32(const sc_igemm_f32 *g, size_t first, size_t last) {
-    if (g->m > 1 || g->interleaved) {
+    if (!is_row(g)) {
         run_rows(g, first, last);
         return;
     }

@@ -24,6 +24,7 @@ typedef struct sc_igemm_f32 {
     const float *interleaved;
     const void *packed;  // n columns of runs * k steps
     uint8_t weight;      // sc_dtype of the weights; others than f32 with a single run only
+    size_t block;        // of those others: steps that share a scale; 0: all of them
     float *c;            // [m, n], contiguous along n; must not overlap the inputs
     size_t c_row;
     float *scratch;   // sc_igemm_scratch_f32 bytes

@@ -10,8 +10,8 @@
 #include "rt/operands.h"
 #include "rt/saved.h"
 
-// Bytes per method, in addition to the constants themselves. A call beyond this limit is not
-// packed.
+// Bytes per method, in addition to the constants themselves. A call beyond this limit is not packed
+// unless it needs to be.
 static const uint64_t pack_bytes_max = UINT64_C(256) << 20;
 
 typedef struct packer {
@@ -139,7 +139,7 @@ static void keep(packer *k, const sc_rt_packed *packed) {
     *kept = *packed;
     kept->next = k->m->packed;
     k->m->packed = kept;
-    k->bytes += packed->packing.bytes;
+    if (!packed->packing.is_needed) k->bytes += packed->packing.bytes;
 }
 
 // The packing that a packed file has for the call. It has those of large constants only.
@@ -165,7 +165,7 @@ static sc_status pack_call(packer *k, const sc_kernel *kernel, sc_rt_instruction
     sc_packing *packing = &packed.packing;
     const sc_rt_saved *saved = NULL;
     if (!sc_rt_ask_packs(kernel, call, packing) || !may_pack(k->m, in, packing) ||
-        packing->bytes > pack_bytes_max - k->bytes)
+        (packing->bytes > pack_bytes_max - k->bytes && !packing->is_needed))
         return SC_OK;
     packed.constant = call->args[packing->arg]->tensor->data;
     saved = find_saved(k, in, packing);

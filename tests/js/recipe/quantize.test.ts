@@ -328,18 +328,36 @@ for (const [recipe, { bits, scales }] of WEIGHTS)
     session.dispose();
   });
 
-test("groups that no runtime multiplies with are told, and what there is instead", async () => {
+test("groups that the official runtime widens are told, and what there is instead", async () => {
   const recipe = "sconce_int4_weight_only";
   const session = await engine.export(file("tinyformer"), { recipe });
   const [warning] = session.getExecutorchProgramManager().inspect().diagnostics;
   assert.match(
     warning!.message,
-    /^method 'forward': weights of 4 bits in groups are widened in every run/,
+    /^method 'forward': weights of 4 bits in groups are widened in every run of ExecuTorch's/,
   );
   assert.match(warning!.hint, /groupSize 0.*xnnpack_torchao_int8da_int4w_per_tensor/);
   const [{ weight }] = nodesOf(session).filter((node) => node.weight) as [QuantizedNode];
   assert.equal(weight!.groupSize, 32);
   session.dispose();
+});
+
+test("products with weights of 4 bits in groups give the numbers of widened ones", async () => {
+  for (const partitioners of [[], ["xnnpack"]]) {
+    const { quantizationRecipe } = ExportRecipe.getRecipe("sconce_int4_weight_only");
+    const recipe = { quantizationRecipe: quantizationRecipe!, loweringRecipe: { partitioners } };
+    const session = await engine.export(file("tinyformer"), { recipe });
+    const pte = session.getPteBuffer();
+    const [inputs] = calls("tinyformer");
+    const [fast, slow] = [true, false].map((optimize) => {
+      const program = engine.load(pte, { optimize });
+      const [found] = program.run("forward", inputs!);
+      program.dispose();
+      return found!;
+    });
+    assert.ok(snr(slow!, fast!) > 110, `${snr(slow!, fast!)} dB`);
+    session.dispose();
+  }
 });
 
 test("weights of 4 bits are packed whatever runs them, and the report has their bytes", async () => {

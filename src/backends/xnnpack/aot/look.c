@@ -99,6 +99,23 @@ const sc_node *sc_xa_only_user(const sc_value *value) {
     return user && user->op ? user : NULL;
 }
 
+static bool reads_values(const sc_node *node) {
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (node->args[i].kind == SC_ARG_VALUE) return true;
+    return false;
+}
+
+bool sc_xa_is_widened(const sc_value *value) {
+    uint32_t order[SC_RANK_MAX];
+    const sc_node *node = value->node;
+    if (node && sc_node_permutation(node, order)) node = node->args[0].value->node;
+    if (!node || !sc_op_has(node->op, SC_WIDENS) || node->outs[0]->spec.rank != 2) return false;
+    const sc_value *table = sc_xa_tensor(node, "weight");
+    const sc_value *indices = sc_xa_tensor(node, "indices");
+    return sc_xa_is_constant(table) && indices->node && !reads_values(indices->node) &&
+           !sc_xa_tensor(node, "weight_zero_points");
+}
+
 // --- Sizes ---------------------------------------------------------------------------------------
 
 bool sc_xa_is_static(const sc_value *value) { return sc_spec_is_static(&value->spec); }

@@ -190,6 +190,8 @@ static sc_status make_reshape(sc_xa_maker *m, const sc_node *node) {
 
 static bool check_permute(sc_xa *x, const sc_node *node) {
     sc_xa_tail tail;
+    if (sc_xa_is_widened(node->args[0].value))
+        return sc_xa_refuse(x, NULL, "it moves integers of few bits that kernels use in place");
     sc_xa_is_quantized(x, node, SC_XA_ALIKE, &tail);
     return true;
 }

@@ -89,6 +89,10 @@ static bool check_rows(sc_xa *x, const product *p, sc_dim size) {
 static bool check_computed(sc_xa *x, product *p) {
     const sc_spec *weight = &p->weight->spec;
     p->form = COMPUTED;
+    if (sc_xa_is_widened(p->weight))
+        return sc_xa_refuse(x, NULL,
+                            "its weight has few bits in groups, and kernels multiply with these "
+                            "integers as they are");
     if (weight->rank != 2)
         return sc_xa_refuse(x, NULL, "its weight is computed and does not have two dimensions");
     if (!check_rows(x, p, weight->sizes[p->is_transposed ? 0 : 1])) return false;

@@ -116,6 +116,9 @@ const sc_node *sc_xa_only_user(const sc_value *value);
 // Is it a graph input with constant bytes, which are never written?
 bool sc_xa_is_constant(const sc_value *value);
 bool sc_xa_is_static(const sc_value *value);
+// Is it a whole constant table of few bits, permuted or not, which a node widens when the program
+// runs? Kernels multiply with such integers as they are.
+bool sc_xa_is_widened(const sc_value *value);
 uint32_t sc_xa_dynamic_dims(const sc_value *value);
 // The largest size of a dim, which is known to fit.
 uint32_t sc_xa_size(const sc_value *value, uint32_t dim);

@@ -50,6 +50,8 @@ static const struct form {
     {.root = SC_OP_native_group_norm, .find = sc_rt_is_centred},
     {.root = SC_OP__native_batch_norm_legit_no_stats, .find = sc_rt_is_centred},
     {.root = SC_OP_permute_copy, .is_any_size = true, .find = sc_rt_is_attention},
+    {.root = SC_OP_mm, .is_any_size = true, .find = sc_rt_is_product_with_table},
+    {.root = SC_OP_addmm, .is_any_size = true, .find = sc_rt_is_product_with_table},
     // Later, because the first search may take its permutation in, too.
     {.root = SC_OP_bmm, .is_any_size = true, .turn = LATE, .find = sc_rt_is_attention},
     // Last, because attention contains it.

@@ -10,20 +10,6 @@ typedef struct groups {
     int64_t row_count, group_count, k, n;
 } groups;
 
-// 0, 1, 2, ...: a constant or computed.
-static bool counts_up(sc_rt_search *s, sc_evalue *value, int64_t count) {
-    if (!sc_rt_is_shaped(value, 1, &count) || value->tensor->dtype != SC_DTYPE_I64) return false;
-    if (value->tensor->is_constant) {
-        if ((uint64_t)count > s->work) return false;
-        s->work -= (uint64_t)count;
-        for (int64_t i = 0; i < count; i++)
-            if (sc_tensor_integer(value->tensor, i * value->tensor->strides[0]) != i) return false;
-        return true;
-    }
-    const sc_kernel_call *made = sc_rt_made_by(s, value, SC_OP_arange_start_step);
-    return made && sc_rt_is_number(s, made->args[0], 0) && sc_rt_is_number(s, made->args[2], 1);
-}
-
 static sc_evalue *plain_source(sc_rt_search *s, sc_evalue *value, uint32_t rank,
                                const int64_t *sizes) {
     int64_t offset;
@@ -52,7 +38,7 @@ static bool read_runs(sc_rt_search *s, groups *g) {
     sc_evalue *places = plain_source(s, le->args[1], 1, &g->row_count);
     g->ends = plain_source(s, le->args[0], 1, &g->group_count);
     return g->ends && g->ends->tensor->dtype == SC_DTYPE_I64 && places &&
-           counts_up(s, places, g->row_count);
+           sc_rt_counts_up(s, places, g->row_count);
 }
 
 // own = clamp(run, None, groups - 1)
@@ -93,7 +79,7 @@ static bool is_at_once(sc_rt_search *s, groups *g, sc_evalue *value) {
     const sc_kernel_call *index = sc_rt_made_by(s, value, SC_OP_index_Tensor);
     const sc_evalue *list = index ? index->args[1] : NULL;
     if (!list || list->count != 2 || !list->tensors[0] || !list->tensors[1] ||
-        !is_own(s, g, list->tensors[0]) || !counts_up(s, list->tensors[1], g->row_count))
+        !is_own(s, g, list->tensors[0]) || !sc_rt_counts_up(s, list->tensors[1], g->row_count))
         return false;
     const sc_kernel_call *bmm = sc_rt_made_by(s, index->args[0], SC_OP_bmm);
     if (!bmm || !read_matrices(g, bmm->args[1])) return false;

@@ -9,7 +9,8 @@
 // expansion chooses it. The search recognises scans (scan.c), products of groups of rows
 // (grouped.c: a mixture would compute all experts for each row), Fourier transforms (fft.c), and
 // scattered extremes and products (scatter.c). It also recognises attention (attention.c), divisors
-// of integers (gcd.c), norms (norm.c) and forms of one formula. Rare, small or cheap forms are not
+// of integers (gcd.c), norms (norm.c), products with tables of few bits (table.c) and forms of one
+// formula. Rare, small or cheap forms are not
 // recognised: factorisations, systems of equations, sorting, special functions.
 // docs/architectures.md says how much longer each takes.
 //
@@ -79,6 +80,8 @@ bool sc_rt_is_fixed(const sc_rt_search *s, const sc_evalue *value);
 // Is it a number with that value that no instruction writes?
 bool sc_rt_is_number(const sc_rt_search *s, const sc_evalue *value, double number);
 bool sc_rt_is_shaped(const sc_evalue *value, uint32_t rank, const int64_t *sizes);
+// Is it 0, 1, 2, ... as int64, a constant or computed?
+bool sc_rt_counts_up(sc_rt_search *s, sc_evalue *value, int64_t count);
 // The value whose memory it shows; NULL if it is no view.
 sc_evalue *sc_rt_base(const sc_rt_search *s, const sc_evalue *value);
 
@@ -128,8 +131,8 @@ sc_evalue *sc_rt_scanned(sc_rt_search *s, const sc_kernel_call *cat, sc_rt_combi
 
 // Is the root an operator of that row (forms.c)? The rows are scans (scan.c), products of groups
 // (grouped.c), Fourier transforms of pairs (fft.c), scattered extremes and products (scatter.c),
-// common divisors of integers (gcd.c), norms (norm.c), attention, and what lies between the
-// delegates that compute it (attention.c).
+// common divisors of integers (gcd.c), norms (norm.c), attention, what lies between the delegates
+// that compute it (attention.c), and products with tables of few bits (table.c).
 bool sc_rt_is_scan(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_grouped(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_fft(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
@@ -139,5 +142,6 @@ bool sc_rt_is_gcd(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *foun
 bool sc_rt_is_centred(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_attention(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 bool sc_rt_is_masked_rows(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
+bool sc_rt_is_product_with_table(sc_rt_search *s, const sc_kernel_call *root, sc_rt_found *found);
 
 #endif

@@ -71,6 +71,19 @@ sc_evalue *sc_rt_base(const sc_rt_search *s, const sc_evalue *value) {
     return base ? &s->o->m->values[base - 1] : NULL;
 }
 
+bool sc_rt_counts_up(sc_rt_search *s, sc_evalue *value, int64_t count) {
+    if (!sc_rt_is_shaped(value, 1, &count) || value->tensor->dtype != SC_DTYPE_I64) return false;
+    if (value->tensor->is_constant) {
+        if ((uint64_t)count > s->work) return false;
+        s->work -= (uint64_t)count;
+        for (int64_t i = 0; i < count; i++)
+            if (sc_tensor_integer(value->tensor, i * value->tensor->strides[0]) != i) return false;
+        return true;
+    }
+    const sc_kernel_call *made = sc_rt_made_by(s, value, SC_OP_arange_start_step);
+    return made && sc_rt_is_number(s, made->args[0], 0) && sc_rt_is_number(s, made->args[2], 1);
+}
+
 bool sc_rt_is_shaped(const sc_evalue *value, uint32_t rank, const int64_t *sizes) {
     return value->tag == SC_EVALUE_TENSOR && value->tensor->rank == rank &&
            !value->tensor->is_dynamic &&
