@@ -19,9 +19,14 @@ typedef enum sc_quant_mode {
     SC_QUANT_HALF_WEIGHTS   // float16 weights that are widened when the program runs
 } sc_quant_mode;
 
-// Static and dynamic quantization take `per_channel` alone; the others take bits and groups.
+// The layers that a quantization of weights alone takes.
+typedef enum sc_quant_layers { SC_QUANT_ALL, SC_QUANT_LINEAR, SC_QUANT_EMBEDDINGS } sc_quant_layers;
+
+// Static and dynamic quantization take `per_channel` alone; the others take layers, bits and
+// groups.
 typedef struct sc_quant_config {
     sc_quant_mode mode;
+    uint8_t layers;       // sc_quant_layers
     bool per_channel;     // a scale for each channel of a weight; else one for all channels
     uint8_t weight_bits;  // 4 or 8
     uint32_t group_size;  // adjacent weights that share a scale; 0: the whole row
@@ -73,8 +78,9 @@ sc_status sc_quant_convert(sc_ctx *ctx, sc_quant_plan *plan, const sc_evaluator 
 #define SC_QUANT_NO UINT32_MAX
 
 // Reasons of weight-only layers that another dtype of the whole model would remove.
-#define SC_QUANT_OTHER_INPUT  "its input is not float32"
-#define SC_QUANT_OTHER_WEIGHT "its weight is not float32"
+#define SC_QUANT_OTHER_INPUT  "its input does not have the dtype of its weight"
+#define SC_QUANT_OTHER_WEIGHT "its weight is not float32, float16 or bfloat16"
+#define SC_QUANT_HALF_ALREADY "its weight is not float32"
 
 typedef struct sc_quant_row {
     const sc_name *node;  // as the method was given; of a body, "true_graph_0/mul"

@@ -1,6 +1,8 @@
 // Nodes of a layer whose weight alone is quantized. They are the nodes that torchao's quantize_ and
-// a later export leave in a graph. Nodes of embeddings are ExecuTorch's, which look up rows of
-// integers. Constants have the names that parametrizations of the module would have.
+// a later export leave in a graph. Layers of halves compute in float32, as ExecuTorch's own layers
+// of 8da4w do, with integers made of the widened weights: the runtimes multiply no other floats
+// with integers. Nodes of embeddings are ExecuTorch's, which look up rows of integers. Constants
+// have the names that parametrizations of the module would have.
 #include "base/nibbles.h"
 #include "passes/passes.h"
 #include "quant/layer.h"
@@ -73,7 +75,7 @@ static sc_value *take_part(const quant_layer *l, quant_part part, sc_spec spec, 
 sc_weight sc_quant_layer_weight(const quant_layer *l) {
     return (sc_weight){
         .data = sc_quant_row_major(l->plan->ctx->arena, l->plan->method->exprs, l->constant),
-        .dtype = SC_DTYPE_F32,
+        .dtype = (sc_dtype)l->weight->spec.dtype,
         .elements = l->elements};
 }
 
@@ -95,8 +97,7 @@ static sc_extent integers_of(const quant_layer *l, const float *scales) {
     const sc_weight_grid grid = {.slices = sc_slices_groups(l->elements, (uint64_t)l->group),
                                  .scales = scales,
                                  .quant_min = (int8_t)(-largest - 1),
-                                 .quant_max = (int8_t)largest,
-                                 .in_own_dtype = true};
+                                 .quant_max = (int8_t)largest};
     return sc_weight_quantized(l->plan->ctx->arena, &weight, &grid);
 }
 
@@ -130,17 +131,75 @@ static sc_status dequantize_weight(const quant_layer *l, const float *scales, sc
     return SC_OK;
 }
 
+// --- Halves around a layer
+// ------------------------------------------------------------------------
+
+static sc_status cast(const quant_layer *l, sc_value *value, sc_dtype dtype, sc_value **out) {
+    const sc_arg args[] = {sc_arg_value(value), sc_arg_dtype(dtype)};
+    sc_node *node;
+    *out = value;
+    if (value->spec.dtype == dtype) return SC_OK;
+    SC_TRY(sc_build(l->plan->method->graph, l->node, sc_op_get(SC_OP__to_copy), args, 2, &l->meta,
+                    &node));
+    *out = node->outs[0];
+    return SC_OK;
+}
+
+// A constant is widened now, because backends add constants only.
+static sc_status widen_bias(const quant_layer *l) {
+    sc_arg *arg = &l->node->args[2];
+    if (arg->kind != SC_ARG_VALUE || arg->value->spec.dtype == SC_DTYPE_F32) return SC_OK;
+    const sc_constant *constant = sc_quant_constant(l->plan, arg->value);
+    sc_value *wide;
+    if (constant) {
+        sc_arena *arena = l->plan->ctx->arena;
+        int64_t sizes[SC_RANK_MAX];
+        const sc_weight bias = {.data = sc_quant_row_major(arena, l->plan->method->exprs, constant),
+                                .dtype = (sc_dtype)constant->spec.dtype,
+                                .elements = sc_quant_elements(&constant->spec, sizes)};
+        const char *prefix = sc_str_dup(
+            arena, sc_str_format(arena, SC_STR_FMT "_wide_", SC_STR_ARG(constant->name)));
+        wide =
+            sc_quant_add_constant(l->plan, SC_INPUT_PARAMETER, sc_quant_free_name(l->plan, prefix),
+                                  like(l, &constant->spec, constant->spec.rank, SC_DTYPE_F32),
+                                  sc_weight_converted(arena, &bias, SC_DTYPE_F32));
+    } else {
+        SC_TRY(cast(l, arg->value, SC_DTYPE_F32, &wide));
+    }
+    sc_arg_set(arg, sc_arg_value(wide));
+    return SC_OK;
+}
+
+// The result of a layer that computes in float32, in the dtype that it had, for all who read it. It
+// keeps its name, so that a comparison of the two programs finds it.
+static sc_status narrow_result(const quant_layer *l, uint8_t dtype) {
+    sc_value *wide = l->node->outs[0];
+    const sc_arg args[] = {sc_arg_value(wide), sc_arg_dtype(dtype)};
+    sc_node *node;
+    if (dtype == SC_DTYPE_F32) return SC_OK;
+    wide->spec.dtype = SC_DTYPE_F32;
+    SC_TRY(sc_build(l->plan->method->graph, l->node->next, sc_op_get(SC_OP__to_copy), args, 2,
+                    &l->meta, &node));
+    sc_arg_set(&node->args[0], sc_arg_none());
+    sc_replace_uses(wide, node->outs[0]);
+    sc_arg_set(&node->args[0], sc_arg_value(wide));
+    const sc_name *name = node->name;
+    node->name = node->outs[0]->name = l->node->name;
+    l->node->name = wide->name = name;
+    return SC_OK;
+}
+
 // --- Activations ---------------------------------------------------------------------------------
 
-static sc_status quantize_tokens(const quant_layer *l, sc_value **out) {
-    const sc_spec *x = &l->x->spec;
+static sc_status quantize_tokens(const quant_layer *l, sc_value *tokens, sc_value **out) {
+    const sc_spec *x = &tokens->spec;
     const sc_arg sizes = block(l, x->rank, l->sizes[1]), dtype = sc_arg_dtype(SC_DTYPE_I8);
     const sc_spec chosen[] = {like(l, x, x->rank - 1u, SC_DTYPE_F32),
                               like(l, x, x->rank - 1u, SC_DTYPE_I8)};
     const sc_spec narrow = like(l, x, x->rank, SC_DTYPE_I8),
                   wide = like(l, x, x->rank, SC_DTYPE_F32);
     sc_node *p, *q, *dq;
-    const sc_arg choose[] = {sc_arg_value(l->x),
+    const sc_arg choose[] = {sc_arg_value(tokens),
                              sc_arg_str(SC_STR("ASYMMETRIC")),
                              sizes,
                              dtype,
@@ -151,7 +210,8 @@ static sc_status quantize_tokens(const quant_layer *l, sc_value **out) {
                              dtype};
     SC_TRY(add_node(l, SC_OP_torchao_choose_qparams_affine, choose, 9, chosen, 2, &p));
     const sc_arg s = sc_arg_value(p->outs[0]), z = sc_arg_value(p->outs[1]);
-    const sc_arg to[] = {sc_arg_value(l->x), sizes, s, z, dtype, sc_arg_int(-128), sc_arg_int(127)};
+    const sc_arg to[] = {sc_arg_value(tokens), sizes,          s, z, dtype,
+                         sc_arg_int(-128),     sc_arg_int(127)};
     SC_TRY(add_node(l, SC_OP_torchao_quantize_affine, to, 7, &narrow, 1, &q));
     const sc_arg from[] = {sc_arg_value(q->outs[0]), sizes,          s, z, dtype,
                            sc_arg_int(-128),         sc_arg_int(127)};
@@ -187,13 +247,16 @@ static sc_status look_up_integers(const quant_layer *l, const float *scales) {
                            sc_arg_int(-largest - 1), sc_arg_int(largest), sc_arg_value(l->x)};
     const sc_op_id op = is_packed ? SC_OP_quantized_decomposed_embedding_4bit
                                   : SC_OP_quantized_decomposed_embedding_byte;
+    const sc_dtype dtype = (sc_dtype)l->node->outs[0]->spec.dtype;
     sc_node *node;
+    sc_value *rows;
     SC_TRY(sc_build(l->plan->method->graph, l->node, sc_op_get(op), args, 6, &l->meta, &node));
-    take_place(l, node);
+    SC_TRY(cast(l, node->outs[0], dtype, &rows));
+    take_place(l, rows->node);
     return SC_OK;
 }
 
-// --- Halves --------------------------------------------------------------------------------------
+// --- Weights as halves ---------------------------------------------------------------------------
 
 static sc_value *take_halves(const quant_layer *l) {
     sc_arena *arena = l->plan->ctx->arena;
@@ -236,10 +299,12 @@ sc_status sc_quant_convert_layer(const quant_layer *l, const float *scales) {
         SC_TRY(widen(l, take_halves(l), &wide));
         weight = wide->outs[0];
     } else {
-        if (l->plan->config->mode == SC_QUANT_DYNAMIC_INT4) SC_TRY(quantize_tokens(l, &x));
+        SC_TRY(cast(l, l->x, SC_DTYPE_F32, &x));
+        if (l->plan->config->mode == SC_QUANT_DYNAMIC_INT4) SC_TRY(quantize_tokens(l, x, &x));
         SC_TRY(dequantize_weight(l, scales, &weight));
+        SC_TRY(widen_bias(l));
     }
     sc_arg_set(&l->node->args[0], sc_arg_value(x));
     sc_arg_set(&l->node->args[1], sc_arg_value(weight));
-    return SC_OK;
+    return is_half ? SC_OK : narrow_result(l, l->node->outs[0]->spec.dtype);
 }

@@ -16,8 +16,9 @@ static sc_value *operand(const sc_node *node, uint32_t index) {
 
 // --- Which layers --------------------------------------------------------------------------------
 
-static bool is_float(const sc_value *value) {
-    return value->type == SC_VALUE_TENSOR && value->spec.dtype == SC_DTYPE_F32;
+// A float that widens to float32.
+static bool is_narrow_float(uint8_t dtype) {
+    return sc_dtype_is_float((sc_dtype)dtype) && dtype != SC_DTYPE_F64;
 }
 
 static const char *refuse_role(const quant_layer *l) {
@@ -36,7 +37,9 @@ static const char *refuse_matrix(const quant_layer *l) {
         return sc_quant_weight_bits(l->plan) == 4 && l->sizes[1] % 2
                    ? "two numbers of 4 bits fill a byte, and its rows have an odd number of them"
                    : NULL;
-    if (!l->x || !is_float(l->x) || l->x->spec.rank == 0) return SC_QUANT_OTHER_INPUT;
+    if (!l->x || l->x->type != SC_VALUE_TENSOR || l->x->spec.dtype != l->weight->spec.dtype ||
+        l->x->spec.rank == 0)
+        return SC_QUANT_OTHER_INPUT;
     if (l->plan->config->mode != SC_QUANT_DYNAMIC_INT4) return NULL;
     if (!sc_dim_is(l->x->spec.sizes[l->x->spec.rank - 1], l->sizes[1]))
         return "the length of its tokens is not fixed";
@@ -47,8 +50,9 @@ static const char *refusal(const quant_layer *l) {
     const char *why = refuse_role(l);
     if (why) return why;
     if (!l->constant) return "its weight is not a constant";
-    if (l->weight->spec.dtype != SC_DTYPE_F32) return SC_QUANT_OTHER_WEIGHT;
-    return sc_quant_is_half_mode(l->plan) ? NULL : refuse_matrix(l);
+    if (!is_narrow_float(l->weight->spec.dtype)) return SC_QUANT_OTHER_WEIGHT;
+    if (!sc_quant_is_half_mode(l->plan)) return refuse_matrix(l);
+    return l->weight->spec.dtype == SC_DTYPE_F32 ? NULL : SC_QUANT_HALF_ALREADY;
 }
 
 static bool has_weight(quant_role role) {
@@ -131,7 +135,7 @@ static sc_quant_range new_range(const quant_layer *l) {
     const uint32_t bits = is_half ? 16 : sc_quant_weight_bits(plan);
     sc_quant_range range = {.is_weight = true, .bits = (uint8_t)bits};
     if (!is_half) range.group_size = plan->config->group_size;
-    range.bytes_before = l->elements * sizeof(float);
+    range.bytes_before = l->elements * sc_dtype_bytes((sc_dtype)l->weight->spec.dtype);
     range.bytes_after = (l->elements * bits + 7) / 8;
     return range;
 }
@@ -161,9 +165,18 @@ static sc_status note_layer(const quant_layer *l, const char **why) {
     return SC_OK;
 }
 
+// Layers of another kind are left to other configurations.
+static bool is_asked_for(const quant_layer *l) {
+    switch (l->plan->config->layers) {
+    case SC_QUANT_LINEAR: return l->role == QUANT_LINEAR;
+    case SC_QUANT_EMBEDDINGS: return l->role == QUANT_EMBEDDING;
+    default: return true;
+    }
+}
+
 static sc_status prepare_node(sc_quant_plan *plan, sc_node *node) {
     quant_layer l;
-    if (sc_quant_note(plan, node) || !read_layer(plan, node, &l)) return SC_OK;
+    if (sc_quant_note(plan, node) || !read_layer(plan, node, &l) || !is_asked_for(&l)) return SC_OK;
     if (sc_quant_is_skipped(plan, node)) {
         sc_quant_leave(plan, node);
         return SC_OK;

@@ -249,12 +249,36 @@ TEST(what_was_asked_for_has_a_flag) {
     close_session(&t);
 }
 
-// A model in halves has layers enough, but none whose weight becomes integers.
-TEST(weights_alone_have_to_be_of_float32) {
+// Weights of halves become integers, and the layers with them compute in float32.
+TEST(weights_alone_may_be_halves) {
+    static const char *const configs[] = {
+        "{\"all\": {\"mode\": \"weight_only\"}}",
+        "{\"all\": {\"mode\": \"weight_only\", \"layers\": \"linear\"}}",
+        "{\"all\": {\"mode\": \"dynamic_int4\"}}",
+    };
+    for (size_t i = 0; i < SC_COUNT_OF(configs); i++) {
+        session t;
+        open_session(&t, NULL, "models/linear_bf16.pt2");
+        REQUIRE_OK(begin(&t, configs[i]));
+        REQUIRE_OK(convert(&t));
+        CHECK(report_has(&t, "\"node\":\"linear\",\"op\":\"aten::linear\",\"isQuantized\":true"));
+        close_session(&t);
+    }
+}
+
+TEST(layers_of_another_kind_are_left) {
     session t;
     open_session(&t, NULL, "models/linear_bf16.pt2");
-    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"weight_only\"}}"));
-    check_message(&t, "are not float32");
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"weight_only\", \"layers\": \"embeddings\"}}"));
+    check_message(&t, "has no linear layer or embedding whose weight can be");
+    close_session(&t);
+}
+
+TEST(weights_that_become_halves_have_to_be_of_float32) {
+    session t;
+    open_session(&t, NULL, "models/linear_bf16.pt2");
+    REQUIRE_OK(begin(&t, "{\"all\": {\"mode\": \"half_weights\"}}"));
+    check_message(&t, "have another dtype than this takes");
     CHECK(strstr(last_diag(&t)->hint.data, "model.float()") != NULL);
     close_session(&t);
 }

@@ -42,6 +42,16 @@ static sc_status read_weight_bits(sc_ctx *ctx, const sc_json *json, sc_quant_con
     return SC_OK;
 }
 
+static sc_status read_layers(sc_ctx *ctx, const sc_json *json, sc_quant_config *out) {
+    static const char *const names[] = {"all", "linear", "embeddings"};
+    for (size_t i = 0; i < SC_COUNT_OF(names); i++) {
+        if (!sc_json_is_str(json, names[i])) continue;
+        out->layers = (uint8_t)i;
+        return SC_OK;
+    }
+    return bad(ctx, "layers must be all, linear or embeddings");
+}
+
 static sc_status read_group_size(sc_ctx *ctx, const sc_json *json, sc_quant_config *out) {
     int64_t size = 0;
     if (!sc_json_i64(json, &size) || size < 0 || size > INT32_MAX)
@@ -67,6 +77,7 @@ static const struct {
     const char *name;
     sc_status (*read)(sc_ctx *ctx, const sc_json *json, sc_quant_config *out);
 } KEYS[] = {{"mode", read_mode},
+            {"layers", read_layers},
             {"per_channel", read_per_channel},
             {"weight_bits", read_weight_bits},
             {"group_size", read_group_size},
@@ -79,7 +90,7 @@ static sc_status read_key(sc_ctx *ctx, const sc_json *key, sc_quant_config *out)
         if (sc_json_is_str(key, KEYS[i].name)) return KEYS[i].read(ctx, key + 1, out);
     return sc_fail(ctx, SC_ERR_ARGUMENT, HINT,
                    "a quantization has no field '" SC_STR_FMT
-                   "'; its fields are mode, per_channel, weight_bits, group_size and skip",
+                   "'; its fields are mode, layers, per_channel, weight_bits, group_size and skip",
                    SC_STR_ARG(sc_json_str(ctx->scratch, key)));
 }
 

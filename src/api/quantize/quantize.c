@@ -138,7 +138,8 @@ static const unquantized UNQUANTIZED[] = {
 
 static bool is_other_float(const sc_quant_row *row) {
     return sc_str_is(row->why_not, SC_QUANT_OTHER_WEIGHT) ||
-           sc_str_is(row->why_not, SC_QUANT_OTHER_INPUT);
+           sc_str_is(row->why_not, SC_QUANT_OTHER_INPUT) ||
+           sc_str_is(row->why_not, SC_QUANT_HALF_ALREADY);
 }
 
 static void warn_of_unquantized(sc_ctx *ctx, const sc_quantized_method *m, sc_quant_mode mode) {
@@ -149,7 +150,7 @@ static void warn_of_unquantized(sc_ctx *ctx, const sc_quantized_method *m, sc_qu
         if (row->is_quantized) return;
         if (row->is_skipped) why = "`skip` leaves out every node that could be";
         if (row->is_skipped || !is_other_float(row)) continue;
-        why = "the weights of its layers, or their inputs, are not float32";
+        why = "the weights of its layers, or their inputs, have another dtype than this takes";
         hint = "Export the model in float32, of model.float().";
     }
     sc_where_set_method(ctx, m->method);

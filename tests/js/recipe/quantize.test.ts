@@ -360,6 +360,24 @@ test("products with weights of 4 bits in groups give the numbers of widened ones
   }
 });
 
+test("the recipe of language models quantizes linear layers and tables in their own ways", async () => {
+  const plain = await engine.export(file("tinyformer"), { recipe: "xnnpack_fp32" });
+  const [inputs] = calls("tinyformer");
+  const [expected] = (await plain.runMethod("forward", inputs!)) as Value[];
+  for (const embeddingBits of [8, 4] as const) {
+    const recipe = ExportRecipe.getRecipe("sconce_llm_8da4w", { embeddingBits });
+    const session = await engine.export(file("tinyformer"), { recipe });
+    const [found] = (await session.runMethod("forward", inputs!)) as Value[];
+    assert.ok(snr(expected!, found!) > 12, `${snr(expected!, found!)} dB`);
+    const bitsOf = (op: string): Set<number> =>
+      new Set(nodesOf(session).flatMap((node) => (node.op === op ? [node.weight!.bits] : [])));
+    assert.deepEqual(bitsOf("aten::linear"), new Set([4]));
+    assert.deepEqual(bitsOf("aten::embedding"), new Set([embeddingBits]));
+    session.dispose();
+  }
+  plain.dispose();
+});
+
 test("weights of 4 bits are packed whatever runs them, and the report has their bytes", async () => {
   for (const groupSize of [0, 32, 64]) {
     const { quantizationRecipe } = ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize });

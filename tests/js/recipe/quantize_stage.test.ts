@@ -77,12 +77,10 @@ test("36: without a quantization the stage passes on what it is given", async ()
 });
 
 test("36: which quantizers make a recipe", async () => {
-  const config = WEIGHTS.aoQuantizationConfigs[0];
   for (const [recipe, text] of [
     [{}, /^there is no quantizer, and no aoQuantizationConfig$/],
     [{ quantizers: [] }, /^there is no quantizer/],
     [{ dynamicBatchSize: false }, /^there is no quantizer/],
-    [{ aoQuantizationConfigs: [config, config, config] }, /^there are 3 .* cannot be composed$/],
     [{ ...STATIC, trainFn: () => 1 }, /^trainFn has no effect without isQat$/],
   ] as const) {
     const { code, message, method, hint } = await failed(recipe);

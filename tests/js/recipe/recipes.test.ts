@@ -31,6 +31,18 @@ const NAMED: readonly (readonly [name: string, means: object])[] = [
   ["xnnpack_pt2e_int8_static_per_tensor", quantizer(false, false)],
   ["xnnpack_torchao_int8da_int4w_per_channel", weights({ kind: DYNAMIC_INT4 })],
   ["xnnpack_torchao_int8da_int4w_per_tensor", weights({ kind: DYNAMIC_INT4, groupSize: 32 })],
+  [
+    "sconce_llm_8da4w",
+    {
+      quantizationRecipe: {
+        aoQuantizationConfigs: [
+          { aoBaseConfig: { kind: DYNAMIC_INT4, groupSize: 32 }, layers: "linear" },
+          { aoBaseConfig: { kind: "int8_weight_only" }, layers: "embeddings" },
+        ],
+      },
+      loweringRecipe: { partitioners: ["xnnpack"] },
+    },
+  ],
   ["sconce_int8_weight_only", weights({ kind: "int8_weight_only" })],
   ["sconce_int4_weight_only", weights({ kind: "int4_weight_only", groupSize: 32 })],
   ["sconce_fp16_weights", weights({ kind: "fp16_weights" })],
@@ -115,6 +127,9 @@ test("37: options are taken by the recipes that have them, and by no others", ()
       name,
       ...weights({ kind }),
     });
+  const bits = { embeddingBits: 2 } as unknown as RecipeOptions;
+  const wrong = failure(() => ExportRecipe.getRecipe("sconce_llm_8da4w", bits));
+  assert.match(wrong.message, /'embeddingBits' of recipe 'sconce_llm_8da4w' must be 4 or 8/);
   for (const name of ["portable", "xnnpack_fp32", "xnnpack_torchao_int8da_int4w_per_channel"]) {
     const { code, message } = failure(() => ExportRecipe.getRecipe(name, { groupSize: 32 }));
     assert.equal(code, "option");
@@ -134,7 +149,12 @@ test("a recipe says which options it has, and takes those alone", () => {
   const grouped = ["xnnpack_torchao_int8da_int4w_per_tensor", "sconce_int4_weight_only"];
   for (const name of registry.getSupportedRecipes()) {
     const options = registry.getSupportedOptions(name);
-    assert.deepEqual(options, grouped.includes(name) ? ["groupSize"] : [], name);
+    const expected = grouped.includes(name)
+      ? ["groupSize"]
+      : name === "sconce_llm_8da4w"
+        ? ["groupSize", "embeddingBits"]
+        : [];
+    assert.deepEqual(options, expected, name);
     const make = (): ExportRecipe => registry.createRecipe(name, undefined, { groupSize: 64 });
     if (options.length > 0) assert.notDeepEqual(make(), registry.createRecipe(name));
     else assert.equal(failure(make).code, "option", name);

@@ -46,13 +46,24 @@ export const GROUP_SIZE_OR_NONE: Kind = {
   test: (value) => value === 0 || GROUP_SIZE.test(value),
 };
 
+/** Bits of a table of embeddings. */
+export const EMBEDDING_BITS: Kind = {
+  accepts: "4 or 8",
+  test: (value) => value === 4 || value === 8,
+};
+
 const QUANTIZER = {
   kind: wordOf("xnnpack"),
   isPerChannel: "flag",
   isDynamic: "flag",
   skip: "names",
 } as const;
-const AO_CONFIG = { aoBaseConfig: "record", filterFn: "function", skip: "names" } as const;
+const AO_CONFIG = {
+  aoBaseConfig: "record",
+  layers: wordOf("linear", "embeddings"),
+  filterFn: "function",
+  skip: "names",
+} as const;
 const AO_KINDS = [
   "int8_dynamic_activation_int4_weight",
   "int8_weight_only",

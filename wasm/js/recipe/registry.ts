@@ -3,10 +3,11 @@
 import { badArgument, checkTable, isObject, KINDS, type OptionTable } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import { oneOf } from "../base/nearest.js";
-import { checkRecipe, GROUP_SIZE_OR_NONE } from "./check.js";
+import { checkRecipe, EMBEDDING_BITS, GROUP_SIZE_OR_NONE } from "./check.js";
 import { combineRecipes } from "./combine.js";
 import type {
   AOBaseConfig,
+  AOQuantizationConfig,
   BackendRecipeProvider,
   ExportRecipe as Recipe,
   Quantizer,
@@ -29,7 +30,7 @@ function checkGiven(type: string, given: Given, table: OptionTable | undefined):
   if (table) return checkTable(where, given, table);
   const [first] = Object.keys(given).filter((key) => given[key] !== undefined);
   if (first === undefined) return;
-  const hint = "Leave it out, or take a recipe whose weights have groups.";
+  const hint = "Leave it out, or take a recipe that has it.";
   throw new SconceError("option", `${where} has no options, and was given '${first}'`, hint);
 }
 
@@ -61,10 +62,12 @@ const quantized = (isPerChannel: boolean, isDynamic: boolean): Row => {
   };
 };
 
-const converted = (aoBaseConfig: AOBaseConfig): Recipe => ({
-  quantizationRecipe: { aoQuantizationConfigs: [{ aoBaseConfig }] },
+const composed = (aoQuantizationConfigs: readonly AOQuantizationConfig[]): Recipe => ({
+  quantizationRecipe: { aoQuantizationConfigs },
   ...LOWERED_BY_XNNPACK,
 });
+
+const converted = (aoBaseConfig: AOBaseConfig): Recipe => composed([{ aoBaseConfig }]);
 
 /** The official names of XNNPACK's recipes. */
 export const XNNPackRecipeType = {
@@ -97,7 +100,21 @@ const XNNPACK: Readonly<Record<string, Row>> = {
   },
 };
 
+/** Tables of 8 bits have a scale for each row, those of 4 bits groups, as official exports have them. */
+const tableOf = ({ embeddingBits = 8 }: RecipeOptions): AOBaseConfig =>
+  embeddingBits === 8
+    ? { kind: "int8_weight_only" }
+    : { kind: "int4_weight_only", groupSize: GROUP_DEFAULT };
+
 const SCONCE: Readonly<Record<string, Row>> = {
+  sconce_llm_8da4w: {
+    options: { ...GROUPS, embeddingBits: EMBEDDING_BITS },
+    make: (options) =>
+      composed([
+        { aoBaseConfig: { kind: DYNAMIC_INT4, ...groupsOf(options) }, layers: "linear" },
+        { aoBaseConfig: tableOf(options), layers: "embeddings" },
+      ]),
+  },
   sconce_int8_weight_only: { make: () => converted({ kind: "int8_weight_only" }) },
   sconce_int4_weight_only: {
     options: GROUPS,
@@ -149,7 +166,7 @@ export class RecipeRegistry {
     return this.asked(backend).flatMap((provider) => [...provider.getSupportedRecipes()]);
   }
 
-  /** Lists the options of a recipe: "groupSize" if its weights have groups. */
+  /** Lists the options of a recipe: "groupSize" if its weights have groups, and others. */
   getSupportedOptions(type: string, backend?: string): string[] {
     const provider = this.whoHas(type, backend);
     if (!provider) throw this.unknown(type, backend);

@@ -91,6 +91,8 @@ export type AOBaseConfig =
 export interface AOQuantizationConfig {
   /** The form of the weights. */
   readonly aoBaseConfig: AOBaseConfig;
+  /** The kind of layers that get it; all kinds that the form knows by default. */
+  readonly layers?: "linear" | "embeddings";
   /**
    * Called for every call in the program with the path of its module ("layers.0.fc1"). False leaves
    * the call as it is.
@@ -104,7 +106,7 @@ export interface AOQuantizationConfig {
 export interface QuantizationRecipe {
   /** Quantizers in order. Each works on the nodes that the earlier ones did not take. */
   readonly quantizers?: readonly Quantizer[];
-  /** At most one, for the nodes that the quantizers did not take. */
+  /** In order. Each takes nodes that the quantizers and the earlier ones did not take. */
   readonly aoQuantizationConfigs?: readonly AOQuantizationConfig[];
   /** Training is done in Python. The stage refuses this, and says how to do it there. */
   readonly isQat?: boolean;
@@ -191,6 +193,8 @@ export interface RecipeOptions {
    * default. 0: all elements of the channel.
    */
   readonly groupSize?: number;
+  /** The bits of tables of embeddings; 8 by default, with a scale for each row. 4: groups of 32. */
+  readonly embeddingBits?: 4 | 8;
 }
 
 /** Makes the recipes of a backend. */

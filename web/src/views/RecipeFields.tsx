@@ -25,6 +25,8 @@ const WORDS: Readonly<Record<string, string>> = {
     "Linear weights in 4 bits, an eighth of their size, with inputs in 8; made for language models, and loses more than 8 bits",
   xnnpack_torchao_int8da_int4w_per_tensor:
     "Linear weights in 4 bits with a scale for each group: loses less than one per channel, and is a little larger",
+  sconce_llm_8da4w:
+    "For language models: linear weights in 4 bits with a scale for each group, their inputs in 8, tables of embeddings in 8 bits; the rest in full precision",
   sconce_int8_weight_only:
     "Weights of linear layers and embeddings in 8 bits, a quarter of their size, with little lost; computes in full precision",
   sconce_int4_weight_only:

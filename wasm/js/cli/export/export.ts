@@ -8,6 +8,7 @@ import type {
   ExportRecipe,
   ExportSession,
   MethodSummary,
+  RecipeOptions,
   Programs,
   QuantizationRecipe,
 } from "../../types/index.js";
@@ -214,6 +215,11 @@ const FLAGS = {
       "how many elements of a weight share a scale, for recipes with groups; 32 by default. 0 gives each " +
       "channel one scale",
   },
+  "embedding-bits": {
+    type: "string",
+    value: "N",
+    text: "4 or 8 bits for tables of embeddings, for recipes of language models; 8 by default",
+  },
   constant: PROGRAM_FLAGS.constant,
   report: {
     ...PROGRAM_FLAGS.report,
@@ -230,6 +236,23 @@ function sizeOf(text: string | undefined): number | undefined {
   if (!GROUP_SIZE_OR_NONE.test(size))
     throw new UsageError(`--group-size takes ${GROUP_SIZE_OR_NONE.accepts}, not '${text}'`);
   return size;
+}
+
+function bitsOf(text: string | undefined): 4 | 8 | undefined {
+  if (text === undefined || text === "4" || text === "8")
+    return text === undefined ? undefined : (Number(text) as 4 | 8);
+  throw new UsageError(`--embedding-bits takes 4 or 8, not '${text}'`);
+}
+
+function recipeOptionsOf(values: Values): RecipeOptions {
+  const [groupSize, embeddingBits] = [
+    sizeOf(values["group-size"]),
+    bitsOf(values["embedding-bits"]),
+  ];
+  return {
+    ...(groupSize !== undefined && { groupSize }),
+    ...(embeddingBits !== undefined && { embeddingBits }),
+  };
 }
 
 /** The programs by method, or the one on its own; the files in both cases. `others` are read, too. */
@@ -297,7 +320,7 @@ function recipeFor(values: Values): Promise<ExportRecipe> {
     names: values.recipe,
     stages: stagesOf(values.stages),
     compileSpecs: specsOf(values["compile-spec"] ?? []),
-    groupSize: sizeOf(values["group-size"]),
+    options: recipeOptionsOf(values),
     skip: values.skip ?? [],
     compile: chosenBy(values, "toEdge"),
     executorch: chosenBy(values, "toExecutorch"),

@@ -6,12 +6,14 @@ import { RecipeRegistry } from "../../recipe/registry.js";
 import { isRecipeFile, recipeIn } from "./recipe_file.js";
 import type {
   AOBaseConfig,
+  AOQuantizationConfig,
   CompileSpec,
   ExportRecipe,
   Partitioner,
   Partitioners,
   QuantizationRecipe,
   Quantizer,
+  RecipeOptions,
 } from "../../types/index.js";
 import { EXIT, UsageError } from "../usage.js";
 import { printJson } from "../print/json.js";
@@ -29,19 +31,18 @@ const ofQuantizer = ({ isDynamic, isPerChannel }: Quantizer): string =>
   `8 bits, a scale per ${isPerChannel ? "channel" : "tensor"}, ` +
   (isDynamic ? "activations by what they are in each run" : "calibrated");
 
-function ofConfig(config: AOBaseConfig): string {
+function ofConfig({ aoBaseConfig: config, layers }: AOQuantizationConfig): string {
   const group = "groupSize" in config ? config.groupSize : undefined;
-  return WEIGHTS[config.kind] + (group ? `, a scale per ${group}` : "");
+  const words = WEIGHTS[config.kind];
+  const own = layers === "embeddings" ? words.replace("linear layers and ", "") : words;
+  return own + (group ? `, a scale per ${group}` : "");
 }
 
 /** A line that describes a recipe. */
 function described({ quantizationRecipe: quantization, loweringRecipe }: ExportRecipe): string {
   const { quantizers = [], aoQuantizationConfigs = [] } = (quantization ??
     {}) as QuantizationRecipe;
-  const parts = [
-    ...quantizers.map(ofQuantizer),
-    ...aoQuantizationConfigs.map(({ aoBaseConfig }) => ofConfig(aoBaseConfig)),
-  ];
+  const parts = [...quantizers.map(ofQuantizer), ...aoQuantizationConfigs.map(ofConfig)];
   const { partitioners } = loweringRecipe ?? {};
   const where = partitioners ? `for ${JSON.stringify(partitioners).replace(/[["\]]/g, "")}` : "";
   const kept = parts.length > 0 ? parts : ["nothing is quantized"];
@@ -59,12 +60,13 @@ export function listRecipes(): number {
   return EXIT.done;
 }
 
-/** The recipe of a name, and whether it has groups. */
-function named(name: string, groupSize: number | undefined): [ExportRecipe, boolean] {
+/** The recipe of a name, with those of the options that it has; it strikes them off `left`. */
+function named(name: string, given: RecipeOptions, left: Set<string>): ExportRecipe {
   const registry = RecipeRegistry.shared;
-  const hasGroups = registry.getSupportedOptions(name).includes("groupSize");
-  const options = hasGroups && groupSize !== undefined ? { groupSize } : {};
-  return [registry.createRecipe(name, undefined, options), hasGroups];
+  const known = registry.getSupportedOptions(name);
+  const own = Object.entries(given).filter(([key]) => known.includes(key));
+  for (const [key] of own) left.delete(key);
+  return registry.createRecipe(name, undefined, Object.fromEntries(own));
 }
 
 /** The names of all recipes. */
@@ -77,7 +79,8 @@ export interface RecipeFlags {
   readonly stages: readonly string[] | undefined;
   /** A key and a value each. */
   readonly compileSpecs: readonly CompileSpec[];
-  readonly groupSize: number | undefined;
+  /** Those that were given. */
+  readonly options: RecipeOptions;
   readonly skip: readonly string[];
   readonly compile: object;
   readonly executorch: object;
@@ -86,13 +89,14 @@ export interface RecipeFlags {
 /** The recipes of the names, as one; names that nobody knows, and conflicts, are wrong usage. */
 async function combined(
   names: readonly string[],
-  groupSize: number | undefined,
-): Promise<[ExportRecipe, boolean]> {
+  options: RecipeOptions,
+  left: Set<string>,
+): Promise<ExportRecipe> {
   try {
-    const found: [ExportRecipe, boolean][] = [];
+    const found: ExportRecipe[] = [];
     for (const name of names)
-      found.push(isRecipeFile(name) ? [await recipeIn(name), false] : named(name, groupSize));
-    return [combineRecipes(found.map(([one]) => one)), found.some(([, hasGroups]) => hasGroups)];
+      found.push(isRecipeFile(name) ? await recipeIn(name) : named(name, options, left));
+    return combineRecipes(found);
   } catch (error) {
     if (!(error instanceof SconceError)) throw error;
     throw new UsageError(error.message, error.hint);
@@ -138,15 +142,20 @@ export async function recipeOf({
   names,
   stages,
   compileSpecs,
-  groupSize,
+  options,
   skip,
   compile,
   executorch,
 }: RecipeFlags): Promise<ExportRecipe> {
-  const [recipe, hasGroups] = await combined(names, groupSize);
-  if (groupSize !== undefined && !hasGroups)
+  const left = new Set(Object.keys(options));
+  const recipe = await combined(names, options, left);
+  if (left.has("groupSize"))
     throw new UsageError(
       `--group-size is for recipes with groups, and ${names.join(", ")} has none`,
+    );
+  if (left.has("embeddingBits"))
+    throw new UsageError(
+      `--embedding-bits is for recipes of language models, and ${names.join(", ")} is none`,
     );
   const { quantizationRecipe: quantization, loweringRecipe, executorchBackendConfig } = recipe;
   if (skip.length > 0 && quantization === undefined)

@@ -14,6 +14,8 @@ import type {
 /** One way to quantize, as the core takes it (sc_quant_config). */
 export interface QuantizationConfig {
   readonly mode: "static" | "dynamic" | "weight_only" | "dynamic_int4" | "half_weights";
+  /** Of the quantizations of weights alone. */
+  readonly layers: "all" | "linear" | "embeddings";
   readonly perChannel: boolean;
   readonly weightBits: 4 | 8 | 16;
   /** 0: a scale per channel. */
@@ -53,6 +55,7 @@ export interface MethodQuantization {
 
 const ofQuantizer = (given: Quantizer): QuantizationConfig => ({
   mode: given.isDynamic ? "dynamic" : "static",
+  layers: "all",
   perChannel: given.isPerChannel ?? false,
   weightBits: 8,
   groupSize: 0,
@@ -82,6 +85,7 @@ function unwanted({ filterFn }: AOQuantizationConfig, nodes: () => NodeRow[]): s
 
 const ofAo = (given: AOQuantizationConfig, nodes: () => NodeRow[]): QuantizationConfig => ({
   ...AO[given.aoBaseConfig.kind],
+  layers: given.layers ?? "all",
   perChannel: true,
   groupSize: "groupSize" in given.aoBaseConfig ? (given.aoBaseConfig.groupSize ?? 0) : 0,
   skip: [...(given.skip ?? []), ...unwanted(given, nodes)],
@@ -100,12 +104,6 @@ function checkWhole(recipe: QuantizationRecipe): void {
   if (trainFn && !isQat)
     throw refused("argument", "trainFn has no effect without isQat", "Leave trainFn out.");
   if (isQat) throw refused("unsupported", "an exported program cannot be trained", QAT_HINT);
-  if (aoQuantizationConfigs.length > 1)
-    throw refused(
-      "argument",
-      `there are ${aoQuantizationConfigs.length} aoQuantizationConfigs, which cannot be composed`,
-      "Pass one for each method; quantizers may be given as well.",
-    );
   if (quantizers.length + aoQuantizationConfigs.length === 0)
     throw refused(
       "argument",

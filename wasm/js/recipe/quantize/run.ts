@@ -50,8 +50,16 @@ const NOTHING_COMPARED =
 /** Calls that both programs are compared on, of each method. */
 const COMPARED_CALLS = 2;
 
-const configJson = ({ mode, perChannel, weightBits, groupSize, skip }: QuantizationConfig) => ({
+const configJson = ({
   mode,
+  layers,
+  perChannel,
+  weightBits,
+  groupSize,
+  skip,
+}: QuantizationConfig) => ({
+  mode,
+  layers,
   per_channel: perChannel,
   ...(weightBits !== 16 && { weight_bits: weightBits }),
   group_size: groupSize,
