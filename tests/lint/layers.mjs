@@ -309,6 +309,7 @@ const rationed = [
       "src/passes/dim_order.c": 6,
       "src/passes/empty_cats.c": 1,
       "src/passes/int_products.c": 16, // the calls of the layers that it finds, and that it makes
+      "src/passes/last_logits.c": 4, // products, whose rows are positions
       "src/passes/layouts.c": 1,
       "src/passes/numbers.c": 1,
       "src/ir/match.c": 3, // what stacks tensors

@@ -11,6 +11,7 @@
 #include "api/compile/named_passes.h"
 #include "api/compile/steps.h"
 #include "api/job/options.h"
+#include "passes/passes.h"
 
 static sc_status require(sc_job *job, sc_quantizing **out) {
     *out = sc_job_compiling(job)->quantizing;
@@ -186,6 +187,7 @@ static sc_status prepare(sc_job *job, sc_quantizing *q, sc_str config_json) {
         sc_quantized_method *m = &q->methods[i];
         *m = (sc_quantized_method){.source = source->methods.data[i],
                                    .method = q->program->methods.data[i]};
+        SC_TRY(sc_pass_last_logits(&job->ctx, m->method, &(sc_pass_env){.options = &q->edge}));
         if (configs[i].count) SC_TRY(prepare_method(job, m, &configs[i]));
     }
     return SC_OK;
