@@ -163,6 +163,16 @@ sc_status sc_store_add_cord(sc_ctx *ctx, sc_store *store, const sc_cord *data, u
                blob);
 }
 
+sc_status sc_store_find_equal(sc_ctx *ctx, sc_store *store, const sc_store_blob *blob,
+                              uint32_t *found) {
+    sc_store_blob own = *blob;
+    uint64_t key = 0;
+    *found = 0;
+    SC_TRY(fingerprint(ctx, own.data, &key));
+    const uint64_t *first = sc_imap_find(&store->by_fingerprint, key);
+    return first ? find_in_chain(ctx, store, (uint32_t)*first, &own, found) : SC_OK;
+}
+
 // --- Keys ----------------------------------------------------------------------------------------
 
 const sc_store_entry *sc_store_find(const sc_store *store, sc_str key) {

@@ -43,6 +43,9 @@ sc_status sc_store_add(sc_ctx *ctx, sc_store *store, sc_extent data, uint64_t al
                        uint32_t *blob);
 sc_status sc_store_add_cord(sc_ctx *ctx, sc_store *store, const sc_cord *data, uint64_t align,
                             uint32_t *blob);
+// Finds the blob of the store with the bytes of a blob of another one; 0 if there is none.
+sc_status sc_store_find_equal(sc_ctx *ctx, sc_store *store, const sc_store_blob *blob,
+                              uint32_t *found);
 // Makes `*align` the least common multiple of both, with the same limit.
 sc_status sc_store_align(sc_ctx *ctx, uint64_t *align, uint64_t wanted);
 // Names a blob. An equal entry may be added again. SC_ERR_MISMATCH if the key exists with another

@@ -24,10 +24,32 @@ static void add_joint(sc_emit_state *state, sc_emit_segments *s, const sc_store 
 static uint32_t segment_of(sc_emit_state *state, sc_emit_segments *s, uint32_t blob) {
     if (!state->segment_of[blob]) {
         sc_emit_segment *segment = add_segment(state, s, state->segments.blobs.data[blob].align);
-        sc_store_append(&state->segments, blob, &segment->data);
+        segment->size = state->segments.blobs.data[blob].data.size;
+        segment->constant = s->constant_of[blob];
+        if (!segment->constant) sc_store_append(&state->segments, blob, &segment->data);
         state->segment_of[blob] = s->list.count - 1;
     }
     return state->segment_of[blob];
+}
+
+// Smaller data is not worth the exception.
+enum { SHARED_MIN = 64 << 10 };
+
+// Finds the constants that named data repeats. They get the alignment that both want.
+static sc_status find_shared(sc_emit_state *state, sc_emit_segments *s) {
+    sc_store *constants = &state->constants;
+    const sc_store *named = &state->segments;
+    s->constant_of = sc_new_array(state->arena, uint32_t, named->blobs.count);
+    for (uint32_t i = 1; i < named->blobs.count; i++) {
+        const sc_store_blob *blob = &named->blobs.data[i];
+        uint32_t *found = &s->constant_of[i];
+        if (blob->data.size < SHARED_MIN) continue;
+        SC_TRY(sc_store_find_equal(state->ctx, constants, blob, found));
+        if (!*found) continue;
+        SC_TRY(sc_store_align(state->ctx, &constants->blobs.data[*found].align, blob->align));
+        SC_TRY(sc_store_align(state->ctx, &s->constants_align, blob->align));
+    }
+    return SC_OK;
 }
 
 static void add_processed(sc_emit_state *state, sc_emit_segments *s) {
@@ -46,6 +68,11 @@ static bool is_named_here(const sc_store_entry *entry) { return entry->tag.size 
 static sc_status place(sc_ctx *ctx, sc_emit_segments *s) {
     for (uint32_t i = 0; i < s->list.count; i++) {
         sc_emit_segment *segment = &s->list.data[i];
+        if (segment->constant) {
+            segment->offset = s->list.data[0].offset + s->constant_offsets[segment->constant];
+            continue;
+        }
+        segment->size = segment->data.size;
         SC_TRY(sc_store_align(ctx, &s->align, segment->align));
         sc_cord_align(&s->data, segment->align);
         segment->offset = s->data.size;
@@ -56,10 +83,12 @@ static sc_status place(sc_ctx *ctx, sc_emit_segments *s) {
 
 sc_status sc_emit_segments_make(sc_emit_state *state, sc_emit_segments *out) {
     const sc_store *store = &state->segments;
-    *out = (sc_emit_segments){.align = 1};
+    *out = (sc_emit_segments){.align = 1, .constants_align = state->options.segment_alignment};
     sc_cord_init(&out->data, state->arena);
     state->segment_of = sc_new_array(state->arena, uint32_t, store->blobs.count);
+    SC_TRY(find_shared(state, out));
     add_joint(state, out, &state->constants, &out->constant_offsets);
+    out->list.data[0].align = out->constants_align;
     if (state->mutables.blobs.count > 1) {
         out->mutable_index = out->list.count;
         add_joint(state, out, &state->mutables, &out->mutable_offsets);
@@ -77,7 +106,7 @@ sc_fb_ref sc_emit_directory(sc_emit_state *state, const sc_emit_segments *s) {
     for (uint32_t i = 0; i < s->list.count; i++) {
         sc_fb_begin(fb);
         sc_pte_DataSegment_set_offset(fb, s->list.data[i].offset);
-        sc_pte_DataSegment_set_size(fb, s->list.data[i].data.size);
+        sc_pte_DataSegment_set_size(fb, s->list.data[i].size);
         refs[i] = sc_fb_end(fb);
     }
     return sc_fb_add_refs(fb, refs, s->list.count);

@@ -6,10 +6,14 @@
 
 #include "emit/emit_state.h"
 
+// A segment may show bytes of the first one, which has the constants: a table that a kernel reads
+// and a backend packs is stored once.
 typedef struct sc_emit_segment {
-    sc_cord data;
+    sc_cord data;  // empty if it shows those of a constant
     uint64_t align;
     uint64_t offset;  // from the first segment's beginning
+    uint64_t size;
+    uint32_t constant;  // the blob whose bytes it shows; 0: it has bytes of its own
 } sc_emit_segment;
 
 typedef struct sc_emit_segments {
@@ -17,7 +21,9 @@ typedef struct sc_emit_segments {
     sc_cord data;                                  // of all segments
     uint64_t align;                                // offset of the place where `data` goes
     uint64_t *constant_offsets, *mutable_offsets;  // by blob, inside the segment
-    uint32_t mutable_index;                        // 0 if no mutable buffer starts with data
+    uint32_t *constant_of;     // by blob of named data: the constant with its bytes, or 0
+    uint64_t constants_align;  // of the first segment
+    uint32_t mutable_index;    // 0 if no mutable buffer starts with data
 } sc_emit_segments;
 
 // Lists and places the segments of a program whose methods are all emitted.

@@ -1,5 +1,5 @@
-// Logits of the last position only. A runner of a language model reads no others, and a product with
-// the whole vocabulary for each position is most of the memory of a plan. The last row of the
+// Logits of the last position only. A runner of a language model reads no others, and a product
+// with the whole vocabulary for each position is most of the memory of a plan. The last row of the
 // product's operand is selected before the product. The result keeps its rank, with a size of 1.
 //
 // Of several methods, those with the most logits are changed; others, such as encoders, are left.
@@ -22,7 +22,9 @@ static bool is_tensor(const sc_arg *arg) {
     return arg->kind == SC_ARG_VALUE && arg->value->type == SC_VALUE_TENSOR;
 }
 
-static uint32_t rank_of(const sc_node *node, uint32_t arg) { return node->args[arg].value->spec.rank; }
+static uint32_t rank_of(const sc_node *node, uint32_t arg) {
+    return node->args[arg].value->spec.rank;
+}
 
 // Does a row of the result depend on the same row of one operand only? If so, says which.
 static bool is_product(const sc_node *node, uint32_t *rows) {
@@ -159,11 +161,12 @@ static sc_status change(sc_ctx *ctx, sc_method *method, const logits *l) {
 }
 
 static sc_status refuse(sc_ctx *ctx, const sc_method *method) {
-    return sc_fail(ctx, SC_ERR_UNSUPPORTED,
-                   "Lower the program without it, or return the logits as the first output.",
-                   "the first output of method '%s' is not [.., positions, logits] of a linear layer "
-                   "or matrix product, so there are no logits of a last position",
-                   method->name->text);
+    return sc_fail(
+        ctx, SC_ERR_UNSUPPORTED,
+        "Lower the program without it, or return the logits as the first output.",
+        "the first output of method '%s' is not [.., positions, logits] of a linear layer "
+        "or matrix product, so there are no logits of a last position",
+        method->name->text);
 }
 
 sc_status sc_pass_last_logits(sc_ctx *ctx, sc_method *method, const sc_pass_env *env) {

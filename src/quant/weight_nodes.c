@@ -145,13 +145,14 @@ static sc_status cast(const quant_layer *l, sc_value *value, sc_dtype dtype, sc_
     return SC_OK;
 }
 
-// A constant is widened now, because backends add constants only.
+// A constant is widened now, because backends add constants only. Layers of float32 keep what they
+// add.
 static sc_status widen_bias(const quant_layer *l) {
     sc_arg *arg = &l->node->args[2];
-    if (arg->kind != SC_ARG_VALUE || arg->value->spec.dtype == SC_DTYPE_F32) return SC_OK;
+    if (arg->kind != SC_ARG_VALUE || l->weight->spec.dtype == SC_DTYPE_F32) return SC_OK;
     const sc_constant *constant = sc_quant_constant(l->plan, arg->value);
     sc_value *wide;
-    if (constant) {
+    if (constant && sc_dtype_is_half((sc_dtype)constant->spec.dtype)) {
         sc_arena *arena = l->plan->ctx->arena;
         int64_t sizes[SC_RANK_MAX];
         const sc_weight bias = {.data = sc_quant_row_major(arena, l->plan->method->exprs, constant),

@@ -490,6 +490,37 @@ TEST(a_key_of_named_data_means_the_same_in_all_parts) {
     end(&s);
 }
 
+// A weight that a kernel reads and a backend looks up is stored once.
+TEST(named_data_may_be_a_constant) {
+    enum { BYTES = 1 << 16 };
+    setup s;
+    begin(&s);
+    REQUIRE_OK(
+        emit(&s, sc_str_format(&s.arena,
+                               "method forward {\n  input %%x: f32[2]\n"
+                               "  input %%p_u: i8[3] parameter \"u\" const i8[3] 3\n"
+                               "  input %%p_w: i8[%d] parameter \"w\" const i8[%d] %d\n"
+                               "  %%y: f32[2] = higher_order::executorch_call_delegate("
+                               "part p \"TestBackend\" {\n"
+                               "    data \"key\" align 256 zeros %d\n    input %%a: f32[2]\n"
+                               "    return %%a\n  }, [%%x])\n"
+                               "  %%v: i8[3] = aten::neg(%%p_u)\n"
+                               "  %%z: i8[%d] = aten::neg(%%p_w)\n  return %%y, %%v, %%z\n}\n",
+                               BYTES, BYTES, BYTES, BYTES, BYTES)));
+    const sc_fb_vec segments = sc_pte_Program_segments(sc_fb_root(s.bytes));
+    const sc_fb_table named = sc_fb_vec_table(sc_pte_Program_named_data(sc_fb_root(s.bytes)), 0);
+    const uint32_t index = sc_pte_NamedData_segment_index(named);
+    REQUIRE(index && index < segments.count);
+    const sc_fb_table all = sc_fb_vec_table(segments, 0), one = sc_fb_vec_table(segments, index);
+    CHECK_EQ_UINT(sc_pte_DataSegment_size(one), BYTES);
+    CHECK_EQ_UINT((sc_fb_load_u64(s.bytes + 24) + sc_pte_DataSegment_offset(one)) % 256, 0);
+    CHECK(sc_pte_DataSegment_offset(one) >= sc_pte_DataSegment_offset(all));
+    CHECK(sc_pte_DataSegment_offset(one) + BYTES <=
+          sc_pte_DataSegment_offset(all) + sc_pte_DataSegment_size(all));
+    CHECK(s.result.program.size < 2 * BYTES);
+    end(&s);
+}
+
 TEST(a_tag_of_named_data_is_the_name_of_a_file) {
     static const char *const tags[] = {".", "..", "../esc", "/esc", "a/b", "a\\\\b"};
     setup s;

@@ -112,7 +112,11 @@ TEST_CASES(file_moment) {
          SC_ERR_CORRUPT);
     CASE("named data in no segment",
          (t.named_data = true, t.named_key[0] = "a", t.named_segment = 3), OPEN, SC_ERR_CORRUPT);
-    CASE("segments overlap", (t.segment_count = 2, t.segment_offset[1] = 20, t.segment_size[1] = 4),
+    CASE("segment inside another",
+         (t.segment_count = 2, t.segment_offset[1] = 20, t.segment_size[1] = 4), FINE, SC_OK);
+    CASE("segments overlap",
+         (t.segment_count = 2, t.segment_size[0] = 22, t.segment_offset[1] = 20,
+          t.segment_size[1] = 4),
          OPEN, SC_ERR_CORRUPT);
     CASE("segment outside", t.segment_size[0] = 25, OPEN, SC_ERR_CORRUPT);
     CASE("segment end overflows", t.segment_offset[0] = UINT64_MAX - 3, OPEN, SC_ERR_CORRUPT);

@@ -1,4 +1,5 @@
-// The segments of a .pte: where they lie in the file. Each lies inside the file, and no two share
+// The segments of a .pte: where they lie in the file. Each lies inside the file. A segment may be a
+// part of another one, such as a weight that is a constant and named data; otherwise no two share
 // bytes.
 #include "rt/load/segments.h"
 
@@ -17,11 +18,12 @@ sc_status sc_rt_segment_at(sc_ctx *ctx, const sc_rt_program *p, uint32_t index, 
 
 static int compare_extents(const void *a, const void *b) {
     const sc_extent *x = a, *y = b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+    return x->size > y->size ? -1 : x->size < y->size;
 }
 
-// Sorts by offset. Insertion sort suits the sorted lists of real files, and the count is bounded
-// for all others.
+// Sorts by offset, the whole before its parts. Insertion sort suits the sorted lists of real files,
+// and the count is bounded for all others.
 static sc_status check_overlap(sc_ctx *ctx, sc_extent *extents, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
         if (compare_extents(&extents[i - 1], &extents[i]) <= 0) continue;
@@ -32,9 +34,12 @@ static sc_status check_overlap(sc_ctx *ctx, sc_extent *extents, uint32_t count) 
             extents[at] = extents[at - 1];
         extents[at] = moved;
     }
+    uint64_t end = count ? extents[0].offset + extents[0].size : 0;  // of the last whole
     for (uint32_t i = 1; i < count; i++) {
-        if (extents[i].offset < extents[i - 1].offset + extents[i - 1].size)
+        const uint64_t own = extents[i].offset + extents[i].size;
+        if (extents[i].offset < end && own > end)
             return sc_rt_bad_pte(ctx, "two of its segments overlap");
+        end = sc_max_u64(end, own);
     }
     return SC_OK;
 }
