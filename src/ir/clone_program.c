@@ -27,11 +27,13 @@ static void clone_signature(const sc_method *from, sc_method *to) {
     to->schema_minor = from->schema_minor;
 }
 
-static sc_status clone_method(const sc_method *method, sc_program *program) {
+sc_status sc_program_clone_method(sc_program *program, const sc_method *method, sc_str name,
+                                  sc_exprs *exprs, sc_method **out) {
     sc_method *to = NULL;
-    SC_TRY(sc_program_add_method(program, sc_name_str(method->name), &to));
-    to->exprs = method->exprs;
+    SC_TRY(sc_program_add_method(program, name, &to));
+    to->exprs = exprs;
     clone_signature(method, to);
+    *out = to;
     return sc_graph_clone(method->graph, to, NULL, &to->graph);
 }
 
@@ -45,8 +47,13 @@ sc_status sc_method_clone(const sc_method *method, sc_exprs *exprs, sc_method **
 
 sc_status sc_program_clone(const sc_program *program, sc_program **out) {
     sc_program *copy = sc_program_new(program->ctx);
-    for (uint32_t i = 0; i < program->methods.count; i++)
-        SC_TRY(clone_method(program->methods.data[i], copy));
+    copy->is_split = program->is_split;
+    for (uint32_t i = 0; i < program->methods.count; i++) {
+        const sc_method *method = program->methods.data[i];
+        sc_method *to;
+        SC_TRY(
+            sc_program_clone_method(copy, method, sc_name_str(method->name), method->exprs, &to));
+    }
     for (uint32_t i = 0; i < program->constant_methods.count; i++)
         sc_vec_push(program->ctx->arena, &copy->constant_methods,
                     program->constant_methods.data[i]);

@@ -246,6 +246,7 @@ struct sc_program {
     sc_ctx *ctx;
     SC_VEC(sc_method *) methods;  // in the order given
     SC_VEC(sc_constant_method) constant_methods;
+    bool is_split;  // its methods were one, and share state whatever the options say
 };
 
 // --- Building (graph.c, build.c) -----------------------------------------------------------------
@@ -412,6 +413,9 @@ sc_value *sc_copier_value(sc_copier *copier, const sc_value *from);  // NULL: ne
 // The method over the symbols of `exprs`. Symbols that `exprs` has already keep their facts there;
 // the others get the method's. It replaces `method`, and shares its signature.
 sc_status sc_method_clone(const sc_method *method, sc_exprs *exprs, sc_method **out);
+// Adds a copy of a method with these symbols under another name. Constants are shared.
+sc_status sc_program_clone_method(sc_program *program, const sc_method *method, sc_str name,
+                                  sc_exprs *exprs, sc_method **out);
 // Copies graphs and signatures; symbols, parts and the bytes of constants are shared.
 sc_status sc_program_clone(const sc_program *program, sc_program **out);
 // Checks invariants: unique names, order, use lists, arity and kinds against schemas, agreement

@@ -316,6 +316,43 @@ TEST(hints_outside_of_the_range_are_harmless) {
     sc_job_close(job);
 }
 
+// --- split ---------------------------------------------------------------------------------------
+
+static const char CACHED[] = "method forward {\n"
+                             "  symbol s77 [1, 64] hint 4\n"
+                             "  input %b_cache: f32[8] buffer \"cache\" const f32[8] 32\n"
+                             "  input %x: f32[s77, 8]\n"
+                             "  %sum: f32[8] = aten::sum.dim_IntList(%x, [0])\n"
+                             "  %add: f32[8] = aten::add_.Tensor(%b_cache, %sum)\n"
+                             "  %mul: f32[s77, 8] = aten::mul.Tensor(%x, %b_cache)\n"
+                             "  return %mul\n"
+                             "}\n";
+
+TEST(a_method_becomes_several_that_share_state) {
+    sc_job *job = open_program(CACHED);
+    uint32_t edge = 0;
+    const char *text = edge_text(
+        job, "{\"split\": {\"prefill\": {\"max\": 16}, \"decode\": {\"max\": 1}}}", &edge);
+    CHECK(strstr(text, "method prefill") && strstr(text, "symbol s77 [1, 16] hint 4"));
+    CHECK(strstr(text, "method decode") && strstr(text, "symbol s77 [1, 1] hint 1"));
+    CHECK(!strstr(text, "method forward"));
+    check_file(job, edge);
+    CHECK(sc_vec_last(&sc_job_compiling(job)->versions).shares_state);
+    sc_job_close(job);
+}
+
+TEST(programs_that_cannot_be_split_are_refused) {
+    static const char split[] = "{\"split\": {\"decode\": {\"max\": 1}}}";
+    check_edge_refused(CACHED, "{\"split\": {\"decode\": {\"max\": 65}}}", SC_ERR_OPTION,
+                       "is not within those of the file, 1 to 64");
+    check_edge_refused(ACTIVATIONS, split, SC_ERR_OPTION, "does not have one dynamic size");
+    check_edge_refused(SIZES, split, SC_ERR_OPTION, "");
+    const char *two = test_format("%s%s", CACHED,
+                                  "method other {\n  input %x: f32[2]\n"
+                                  "  return %x\n}\n");
+    check_edge_refused(two, split, SC_ERR_OPTION, "only a program of one method can be split");
+}
+
 // --- use_edge_ops --------------------------------------------------------------------------------
 
 TEST(names_of_operators_are_those_of_aten_in_every_dialect) {

@@ -11,6 +11,7 @@
 #include "api/compile/named_passes.h"
 #include "api/compile/preserved.h"
 #include "api/compile/shared_state.h"
+#include "api/compile/split.h"
 #include "api/edit/edit.h"
 
 static sc_status run_passes(sc_work *work, sc_phase step) {
@@ -22,6 +23,7 @@ static sc_status step_decompose(sc_work *work) {
     for (uint32_t i = 0; i < work->constants.count; i++)
         sc_vec_push(work->job->ctx.arena, &work->program->constant_methods,
                     work->constants.data[i]);
+    SC_TRY(sc_split_program(&work->job->ctx, work->program, &work->options.split));
     SC_TRY(sc_preserved_init(&work->job->ctx, &work->options, work->keep, &preserved));
     if (work->early)
         SC_TRY(sc_partitioner_passes_run(work->job, &work->pipeline, work->program, work->early));
@@ -122,6 +124,7 @@ static void keep_plans(sc_job *job, const sc_program *program, const sc_place_re
 
 static sc_status step_to_executorch(sc_work *work) {
     sc_executable made;
+    work->options.share_mutable_buffers |= work->program->is_split;
     SC_TRY(sc_eval_sizes(&work->job->ctx, work->program, &work->options.sym_shape_eval));
     if (work->options.share_mutable_buffers)
         SC_TRY(sc_check_shared_state(&work->job->ctx, work->program));

@@ -378,6 +378,26 @@ test("the recipe of language models quantizes linear layers and tables in their 
   plain.dispose();
 });
 
+test("results that are far off name the layers that lose most", async () => {
+  for (const recipe of [
+    "xnnpack_torchao_int8da_int4w_per_channel",
+    "sconce_int4_weight_only",
+    "sconce_int8_weight_only",
+  ]) {
+    const session = await engine.export(file("tinyformer"), {
+      recipe,
+      exampleInputs: calls("tinyformer"),
+      sensitivity: true,
+    });
+    const { outputs, notes, nodes } = session.quantizationReport()!.methods["forward"]!;
+    const advice = notes.filter((text) => text.includes("dB from the float program"));
+    assert.equal(advice.length, outputs[0]!.snr! < 15 ? 1 : 0, `${recipe}: ${outputs[0]!.snr} dB`);
+    const names = advice[0]?.match(/bits: (.*)$/)?.[1]!.split(", ") ?? [];
+    for (const name of names) assert.ok(nodes.find(({ node }) => node === name)?.isQuantized);
+    session.dispose();
+  }
+});
+
 test("weights of 4 bits are packed whatever runs them, and the report has their bytes", async () => {
   for (const groupSize of [0, 32, 64]) {
     const { quantizationRecipe } = ExportRecipe.getRecipe("sconce_int4_weight_only", { groupSize });

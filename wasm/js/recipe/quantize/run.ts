@@ -1,6 +1,7 @@
 // Quantizes an opened program. Its observing program runs on the calls of its methods. The result
 // is opened programs again, on the same job.
 import { HostFunctions } from "../../pass/run.js";
+import { adviceOn } from "./report.js";
 import { dtypesOf } from "../../program/dtype_table.js";
 import { jsonFor } from "../../base/check.js";
 import type { OpenedManager } from "../../lower/compile.js";
@@ -85,7 +86,8 @@ function methodReport({
   const whole = nodes.map(({ weight, ...node }) =>
     weight === undefined ? node : { ...node, weight: rest.ranges[weight]! },
   );
-  return { calibrationBatches: batches, ...rest, nodes: whole };
+  const notes = [...rest.notes, ...adviceOn({ nodes: whole, outputs: rest.outputs })];
+  return { calibrationBatches: batches, ...rest, notes, nodes: whole };
 }
 
 const qparamsOf = ([method, { ranges }]: readonly [
