@@ -2,10 +2,11 @@
 // with the whole vocabulary for each position is most of the memory of a plan. The last row of the
 // product's operand is selected before the product. The result keeps its rank, with a size of 1.
 //
-// Of several methods, those with the most logits are changed; others, such as encoders, are left.
+// If there are several methods, those with the most logits are changed. Others, such as encoders,
+// are left.
 #include "passes/passes.h"
 
-// What lies between the product and the return: calls that change element by element.
+// The most calls between the product and the return, which change element by element.
 enum { CHAIN_MAX = 16 };
 
 typedef struct logits {

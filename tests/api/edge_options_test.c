@@ -316,7 +316,7 @@ TEST(hints_outside_of_the_range_are_harmless) {
     sc_job_close(job);
 }
 
-// --- split ---------------------------------------------------------------------------------------
+// --- Splitting -----------------------------------------------------------------------------------
 
 static const char CACHED[] = "method forward {\n"
                              "  symbol s77 [1, 64] hint 4\n"

@@ -14,7 +14,7 @@ import type {
 /** One way to quantize, as the core takes it (sc_quant_config). */
 export interface QuantizationConfig {
   readonly mode: "static" | "dynamic" | "weight_only" | "dynamic_int4" | "half_weights";
-  /** Of the quantizations of weights alone. */
+  /** The layers that a quantization of weights alone takes. */
   readonly layers: "all" | "linear" | "embeddings";
   readonly perChannel: boolean;
   readonly weightBits: 4 | 8 | 16;
