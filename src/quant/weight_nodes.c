@@ -131,8 +131,7 @@ static sc_status dequantize_weight(const quant_layer *l, const float *scales, sc
     return SC_OK;
 }
 
-// --- Halves around a layer
-// ------------------------------------------------------------------------
+// --- Halves around a layer -----------------------------------------------------------------------
 
 static sc_status cast(const quant_layer *l, sc_value *value, sc_dtype dtype, sc_value **out) {
     const sc_arg args[] = {sc_arg_value(value), sc_arg_dtype(dtype)};
