@@ -132,7 +132,9 @@ export class OpenedManager extends ViewingManager implements OpenedPrograms {
       const recorded = generate(job, options);
       for (const constant of constants) addConstant(job, options, constant);
       const program = programCall(job, options, texts, body);
-      const names = { ...this.names, configMethods: constants.map(({ name }) => name) };
+      const { split } = options.compileConfig ?? {};
+      const methods = split ? Object.keys(split) : this.names.methods;
+      const names = { methods, configMethods: constants.map(({ name }) => name) };
       return new EdgeManager(job.retain(), program, namesAfter(names, host), recorded);
     });
   }

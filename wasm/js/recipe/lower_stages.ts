@@ -90,7 +90,8 @@ export function transformAndLower(
   const recipe = loweringOf(artifact);
   const edge = withAtenPasses(opened, artifact, call, (programs) => {
     const transformPasses = resolveEach(EDGE, recipe[EDGE], programs);
-    const rounds = roundsOf(recipe.partitioners, programs.methods);
+    const { split } = recipe.edgeCompileConfig ?? {};
+    const rounds = roundsOf(recipe.partitioners, split ? Object.keys(split) : programs.methods);
     const isAny = Object.values(rounds).some((round) => round.length > 0);
     const options = edgeOptions(artifact, call);
     return isAny || transformPasses !== undefined
