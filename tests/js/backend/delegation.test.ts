@@ -277,15 +277,17 @@ test("passes run before decomposition, for the methods that ask for them", () =>
   assert.deepEqual(passesOf({ a: wish, b: "null" }, "a"), [
     "noops",
     "dce",
+    "last_logits",
     "int_products",
     "decompose",
   ]);
-  assert.deepEqual(passesOf({ a: wish, b: "null" }, "b"), ["int_products", "decompose"]);
+  assert.deepEqual(passesOf({ a: wish, b: "null" }, "b"), ["last_logits", "int_products", "decompose"]);
   const second = { backend: "null", transformForPreDecomposition: ["assertions"] };
   assert.deepEqual(passesOf([wish, second], "b"), [
     "noops",
     "dce",
     "assertions",
+    "last_logits",
     "int_products",
     "decompose",
   ]);
@@ -306,8 +308,9 @@ test("a backend wishes for passes, and partitioners may wish for others", async 
     const edge = own.toEdgeTransformAndLower(mlp, config);
     return edge.inspect().stages[1]!.timings.map(({ pass }) => pass);
   };
-  assert.deepEqual(passesOf("Wishing"), ["noops", "int_products", "decompose"]);
+  assert.deepEqual(passesOf("Wishing"), ["noops", "last_logits", "int_products", "decompose"]);
   assert.deepEqual(passesOf({ backend: "Wishing", transformForPreDecomposition: [] }), [
+    "last_logits",
     "int_products",
     "decompose",
   ]);
