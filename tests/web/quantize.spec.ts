@@ -106,7 +106,7 @@ test("the picker has every recipe, each with a sentence of its own", async () =>
     if (layers[name]) assert.match(words, layers[name]);
     sentences.add(words);
     const groups = await page.getByLabel("Group size").count();
-    assert.equal(groups, /int4_weight_only|int4w_per_tensor/.test(name) ? 1 : 0, name);
+    assert.equal(groups, /int4_weight_only|int4w_per_tensor|llm_8da4w/.test(name) ? 1 : 0, name);
     const backend = await page.locator("[data-backend]").inputValue();
     assert.equal(backend, name === "portable" ? "" : "xnnpack", name);
   }
@@ -460,7 +460,7 @@ test("the story in 8 bits begins as the float one does", async () => {
   const story = golden.text.trimStart().replaceAll("<0x0A>", "\n");
   assert.equal(float!.slice(0, story.length), story);
   assert.equal(quantized!.slice(0, 160), float!.slice(0, 160));
-  assert.match(await rowOf(page, "Program"), /1\.4\d MB 5\d\d KB 2\.\d+ times smaller/);
+  assert.match(await rowOf(page, "Program"), /1\.3\d MB 5\d\d KB 2\.\d+ times smaller/);
   assert.match(
     await page.locator(".compared-stories").innerText(),
     /The same for \d+ of 256 tokens|The same story/,
