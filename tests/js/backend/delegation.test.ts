@@ -281,7 +281,11 @@ test("passes run before decomposition, for the methods that ask for them", () =>
     "int_products",
     "decompose",
   ]);
-  assert.deepEqual(passesOf({ a: wish, b: "null" }, "b"), ["last_logits", "int_products", "decompose"]);
+  assert.deepEqual(passesOf({ a: wish, b: "null" }, "b"), [
+    "last_logits",
+    "int_products",
+    "decompose",
+  ]);
   const second = { backend: "null", transformForPreDecomposition: ["assertions"] };
   assert.deepEqual(passesOf([wish, second], "b"), [
     "noops",
