@@ -210,12 +210,21 @@ function send(response, status, body) {
   response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
+/** @param {string} url @returns {string} */
+function pathOf(url) {
+  const [path = ""] = url.split("?");
+  try {
+    return decodeURIComponent(path).replace(/^\/v1(?=\/)/, "");
+  } catch {
+    throw new ApiError(400, "The address is malformed.");
+  }
+}
+
 const server = createServer(async (request, response) => {
   const gone = new AbortController();
   response.on("close", () => gone.abort());
-  const path = new URL(request.url ?? "", "http://localhost").pathname.replace(/^\/v1/, "");
-  const call = `${request.method} ${decodeURI(path)}`;
   try {
+    const call = `${request.method} ${pathOf(request.url ?? "")}`;
     if (call === "GET /models") return send(response, 200, { object: "list", data: [model] });
     if (call === `GET /models/${model.id}`) return send(response, 200, model);
     if (call !== "POST /chat/completions") throw new ApiError(404, `There is no ${call}.`);

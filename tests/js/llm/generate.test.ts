@@ -330,6 +330,35 @@ test("tokens that a prompt shares with the cache are not run again", async () =>
   }
 });
 
+test("models of one program do not take the cache of another for their own", async () => {
+  const program = fakeProgram({ cache: 256, length: 64 });
+  const open = (): Promise<LanguageModel> =>
+    openLanguageModel({ program, tokenizer: bytes, contextLength: 256 });
+  const [a, b] = [await open(), await open()];
+  const said = (lm: LanguageModel, prompt: string): Promise<string> =>
+    lm.generate(prompt, { maxNewTokens: 3 }).text();
+  const wanted = (prompt: string): string => bytes.decode(expected([1, ...idsOf(prompt)], 3));
+  for (const [lm, prompt] of [
+    [a, "abcdef"],
+    [b, "abcxyz"],
+    [a, "abcdef"],
+    [b, "abcxyz1"],
+  ] as const)
+    assert.equal(await said(lm, prompt), wanted(prompt), prompt);
+  const pieces = a.generate("abcdef", { maxNewTokens: 9 })[Symbol.asyncIterator]();
+  await pieces.next();
+  await said(b, "other");
+  await assert.rejects(pieces.next() as Promise<unknown>, { code: "state" });
+  assert.equal(await said(a, "abcdef"), wanted("abcdef"));
+});
+
+test("a tokenizer that gives no text is a typed error", async () => {
+  const tokenizer = { ...bytes, decode: () => 5 as unknown as string };
+  const program = saying("ab");
+  const lm = await openLanguageModel({ program, tokenizer, contextLength: 64 });
+  await assert.rejects(lm.generate("").text(), { code: "argument" });
+});
+
 test("a state that cannot go back is begun anew", async () => {
   const forms: [Form, object][] = [
     [{ ops: ["llama::gated_delta_rule.out"] }, {}],

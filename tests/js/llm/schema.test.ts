@@ -296,3 +296,15 @@ test("schemas that cannot be kept are refused, with their places", async () => {
     code: "unsupported",
   });
 });
+
+test("a schema that is too deep is refused", async () => {
+  for (const wrap of [
+    (items: object): object => ({ type: "array", items }),
+    (one: object): object => ({ anyOf: [one] }),
+    (one: object): object => ({ const: one }),
+  ]) {
+    let schema: object = { type: "integer" };
+    for (let i = 0; i < 20_000; i++) schema = wrap(schema);
+    await assert.rejects(said("1", schema as Schema), { code: "unsupported" });
+  }
+});

@@ -183,6 +183,9 @@ test("wrong requests are told their errors, in the protocol's form", async () =>
   }
   assert.equal((await fetch(`${baseURL}/nothing`)).status, 404);
   assert.equal((await fetch(`${baseURL}/chat/completions`)).status, 404);
+  const { origin } = new URL(baseURL);
+  assert.equal((await fetch(`${origin}/%`)).status, 400);
+  assert.equal((await fetch(`${origin}//`)).status, 404);
 });
 
 test("a caller that hangs up ends its answer, and the next one is served", async () => {

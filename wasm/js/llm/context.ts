@@ -72,6 +72,9 @@ interface PlacedRow {
   readonly row: number;
 }
 
+/** The context that wrote the cache of a program last. */
+const writers = new WeakMap<LanguageProgram, Context>();
+
 /** The tokens of a program's cache, and the calls that add to them. */
 export class Context {
   /** The tokens in the cache, each at its position. */
@@ -108,7 +111,20 @@ export class Context {
     this.tokens = [];
     this.isStale = false;
     this.states = undefined;
+    writers.set(this.program, this);
     await this.program.reset();
+  }
+
+  /** Throws if another model wrote the cache in the middle of a text. */
+  private checkWriter(): void {
+    if (this.tokens.length === 0 || !this.layout.prefill.isCached) return;
+    if (writers.get(this.program) === this) return;
+    this.isStale = true;
+    throw new SconceError(
+      "state",
+      "another language model has used the program, and with it the cache",
+      "Load the file once for each language model, or read one answer to its end before the next.",
+    );
   }
 
   /**
@@ -121,7 +137,8 @@ export class Context {
     let shared = 0;
     while (shared < most && tokens[shared] === prompt[shared]) shared++;
     const isBehind = shared < tokens.length && !this.facts.canRewind;
-    if (this.isStale || !this.layout.prefill.isCached || shared === 0 || isBehind) {
+    const isTaken = writers.get(this.program) !== this;
+    if (isTaken || this.isStale || !this.layout.prefill.isCached || shared === 0 || isBehind) {
       await this.reset();
       return 0;
     }
@@ -173,6 +190,8 @@ export class Context {
     tokens: readonly number[],
     signal: HostAbortSignal | undefined,
   ): Promise<Float32Array> {
+    this.checkWriter();
+    writers.set(this.program, this);
     const start = this.tokens.length;
     const size = step.isDynamic ? tokens.length : step.length;
     if (size > tokens.length && start + size > this.length)

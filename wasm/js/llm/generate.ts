@@ -1,5 +1,5 @@
 // A generation: the prompt is run, and then token after token is chosen, made text and run.
-import { busy, cancelled, SconceError } from "../base/errors.js";
+import { cancelled, SconceError } from "../base/errors.js";
 import { Constraint, type TokenTexts } from "./constraint.js";
 import type { Context } from "./context.js";
 import { schemaLanguage } from "./json_schema.js";
@@ -57,6 +57,15 @@ function checkPrompt(prompt: readonly number[], { vocabulary, context, encoder }
 const perSecond = (count: number, ms: number): number =>
   count > 0 && ms > 0 ? (count * 1000) / ms : 0;
 
+/** The error of a call in the middle of a generation. */
+export function inGeneration(): SconceError {
+  return new SconceError(
+    "busy",
+    "the language model is in the middle of a generation",
+    "Read it to its end first, or stop reading it.",
+  );
+}
+
 /** A generation that runs while it is read. */
 export class RunningGeneration implements Generation {
   summary: GenerationSummary | undefined;
@@ -90,7 +99,7 @@ export class RunningGeneration implements Generation {
 
   private async *pieces(): AsyncGenerator<GeneratedPiece, undefined> {
     const { generator } = this;
-    if (generator.current) throw busy("the language model");
+    if (generator.current) throw inGeneration();
     generator.current = this;
     const timing = { begin: performance.now(), first: 0, reused: 0, prompt: 0, count: 0 };
     let reason: FinishReason = "aborted";

@@ -179,6 +179,17 @@ const ARRAY = /* @__PURE__ */ listOf("[", "]", /* @__PURE__ */ itemsOf(VALUE, 0,
 
 type Schema = Readonly<Record<string, unknown>>;
 
+/** Deeper schemas would exhaust the stack of their readers. */
+const DEPTH_MAX = 100;
+
+function checkDepth(schema: unknown): void {
+  let level: unknown[] = [schema];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEPTH_MAX) throw refused("", `is nested deeper than ${DEPTH_MAX} levels`);
+    level = level.flatMap((one) => (isObject(one) ? Object.values(one) : []));
+  }
+}
+
 class Reader {
   private readonly references = new Map<string, Language>();
 
@@ -344,4 +355,7 @@ function membersOf(members: readonly Member[]): Language {
 }
 
 /** The language of the texts of JSON that fit a schema. */
-export const schemaLanguage = (schema: unknown): Language => new Reader(schema).read(schema, "");
+export function schemaLanguage(schema: unknown): Language {
+  checkDepth(schema);
+  return new Reader(schema).read(schema, "");
+}

@@ -7,7 +7,7 @@ import { Context } from "./context.js";
 import { Talk, type ChatOptions } from "./conversation.js";
 import { embed, embeddingMethod, type EmbeddingMethod } from "./embed.js";
 import { contentsOf, jsonOf } from "./files.js";
-import { RunningGeneration, type Generator } from "./generate.js";
+import { inGeneration, RunningGeneration, type Generator } from "./generate.js";
 import { layoutOf, type Layout } from "./layout.js";
 import { Metadata } from "./metadata.js";
 import { checkGenerate, checkProgram, OPEN_OPTIONS } from "./options.js";
@@ -43,6 +43,8 @@ interface Facts {
   readonly bosId: number | undefined;
   readonly start: number | undefined;
   readonly isSliding: boolean;
+  /** True if the length is the largest call's, and the cache may be longer. */
+  readonly isGuessed: boolean;
 }
 
 function contextLength(
@@ -88,6 +90,7 @@ function factsOf(
   const declared = metadata.length("get_max_context_len") ?? seqLen;
   const window = metadata.length("sliding_window");
   const length = contextLength(layout, declared, given.contextLength);
+  const isGuessed = layout.decode !== undefined && (declared ?? given.contextLength) === undefined;
   const eosIds = new Set([
     ...metadata.ids("get_eos_ids", "get_eos_id"),
     ...(tokenizer.eosIds ?? []),
@@ -99,6 +102,7 @@ function factsOf(
     bosId: metadata.id("get_bos_id") ?? tokenizer.bosId,
     start: metadata.id("decoder_start_token_id"),
     isSliding: window !== undefined,
+    isGuessed,
   };
 }
 
@@ -113,6 +117,11 @@ function warningsOf(
       code: "eos_missing",
       message:
         "neither the program nor the tokenizer tells which token ends a text, so answers end at their largest length",
+    });
+  if (facts.isGuessed)
+    warnings.push({
+      code: "context_length",
+      message: `the program does not tell how many tokens its cache holds, so it is used for the ${facts.length} of its longest call: pass contextLength, or lower the program with the constant method get_max_context_len`,
     });
   const size = tokenizer.vocabularySize ?? 0;
   if (size > vocabulary)
@@ -207,12 +216,7 @@ class ProgramModel implements LanguageModel {
 
   async reset(): Promise<void> {
     const { generator } = this;
-    if (generator?.current)
-      throw new SconceError(
-        "busy",
-        "the language model is in the middle of a generation",
-        "Read it to its end first, or stop reading it.",
-      );
+    if (generator?.current) throw inGeneration();
     await generator?.context.reset();
   }
 }

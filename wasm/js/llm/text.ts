@@ -1,5 +1,6 @@
 // Text of tokens as they come: characters whose bytes are not all there are held back, and so is the
 // beginning of a text that would end the answer.
+import { SconceError } from "../base/errors.js";
 import type { TextTokenizer } from "./types.js";
 
 /** The character that stands for bytes that are no character, or not yet. */
@@ -24,7 +25,13 @@ export class Detokenizer {
   }
 
   private textOf(ids: number[]): string {
-    return ids.length === 0 ? "" : this.tokenizer.decode(ids);
+    const text: unknown = ids.length === 0 ? "" : this.tokenizer.decode(ids);
+    if (typeof text === "string") return text;
+    throw new SconceError(
+      "argument",
+      `'decode' of the tokenizer gave ${text === null ? "null" : typeof text}, not a text`,
+      "Return the text of the ids that it is given.",
+    );
   }
 
   /** Gives the text that is certain after another token. */

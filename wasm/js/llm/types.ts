@@ -246,8 +246,11 @@ export interface Conversation {
 
 /** Something that may be wrong with a program or with its tokenizer. */
 export interface LanguageModelWarning {
-  /** The kind: no end token, a tokenizer with too many tokens, or a wrong constant method. */
-  readonly code: "eos_missing" | "vocabulary" | "metadata";
+  /**
+   * The kind: no end token, a tokenizer with too many tokens, a wrong constant method, or a context
+   * whose length is that of the longest call.
+   */
+  readonly code: "eos_missing" | "vocabulary" | "metadata" | "context_length";
   /** A sentence that says what may be wrong. */
   readonly message: string;
 }
