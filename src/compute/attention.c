@@ -225,8 +225,7 @@ static void multiply_values(const tile *t) {
 // --- Softmax -------------------------------------------------------------------------------------
 
 // Adds the mask to a row of scores, and finds their maximum. A NaN may be lost, but then the sum is
-// NaN. Scores behind the last key that it may see
-// become -inf.
+// NaN. Scores behind the last key that the row may see become -inf.
 static float add_mask(const tile *t, int64_t row) {
     float *scores = t->scores + row * t->stride;
     const int64_t step = t->a->mask.column, whole = t->count / 4 * 4;

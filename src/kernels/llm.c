@@ -163,8 +163,7 @@ static sc_status run_delta(const sc_kernel_call *call) {
     const uint64_t room = (uint64_t)w.d.values * sizeof(float);
     const double each = 4.0 * (double)w.d.steps * (double)w.d.keys * (double)w.d.values;
     if (room > call->scratch_bytes) return sc_call_starved(call);
-    if (t[7]->data != t[5]->data)
-        memmove(t[7]->data, t[5]->data, (size_t)t[5]->numel * sizeof(float));
+    memcpy(t[7]->data, t[5]->data, (size_t)t[5]->numel * sizeof(float));
     const int64_t step = sc_parallel_step(w.d.heads, each * SC_COST_COPY);
     if (step < w.d.heads && sc_parallel_reserve(room))
         sc_parallel(w.d.heads, step, run_heads, &w);

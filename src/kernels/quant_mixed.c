@@ -10,31 +10,31 @@
 typedef struct mixed {
     const sc_tensor *x, *w, *scales, *out;
     int64_t inner, columns, group;  // `group`: steps of the inner dimension for each scale
-    int64_t w_row, w_column;  // steps for a column of the result, and along the inner dimension
-    bool by_row;              // is a scale that of a column of the result, or of an inner step?
+    int64_t w_row, w_column;        // for a column of the result, and along the inner dimension
+    bool by_row;        // is a scale that of a column of the result, or of an inner step?
+    const float *rows;  // the input as floats, times the scales of inner steps
+    const float *by_group;
 } mixed;
 
-static float number_at(const sc_tensor *t, int64_t i) {
-    float value;
-    sc_loader(SC_CLASS_F32, t->dtype)(
-        &value, (const char *)t->data + i * sc_dtype_bytes((sc_dtype)t->dtype), 1, 1);
-    return value;
+static uint64_t float_bytes(const sc_tensor *t) {
+    return sc_align_up((uint64_t)t->numel * sizeof(float), 64);
+}
+
+static uint64_t mixed_scratch(const sc_kernel_call *call) {
+    return float_bytes(sc_call_tensor(call, 0)) + float_bytes(sc_call_tensor(call, 2));
 }
 
 // Sums of a group have one scale, which multiplies them at the end.
 static float column_of(const mixed *m, int64_t row, int64_t column) {
     const int8_t *w = (const int8_t *)m->w->data + column * m->w_row;
-    const int64_t groups = (m->inner + m->group - 1) / sc_max_i64(m->group, 1);
+    const float *x = m->rows + row * m->inner;
+    const int64_t groups = m->group > 0 ? (m->inner + m->group - 1) / m->group : 0;
     float total = 0;
     for (int64_t g = 0; g < groups; g++) {
         const int64_t end = sc_min_i64((g + 1) * m->group, m->inner);
         float sum = 0;
-        for (int64_t k = g * m->group; k < end; k++) {
-            const float x = number_at(m->x, row * m->inner + k);
-            const float scale = m->by_row ? 1 : number_at(m->scales, k);
-            sum += x * ((float)w[k * m->w_column] * scale);
-        }
-        total += m->by_row ? sum * number_at(m->scales, column * groups + g) : sum;
+        for (int64_t k = g * m->group; k < end; k++) sum += x[k] * (float)w[k * m->w_column];
+        total += m->by_row ? sum * m->by_group[column * groups + g] : sum;
     }
     return total;
 }
@@ -50,6 +50,18 @@ static void run_rows(void *work, int64_t from, int64_t to, uint32_t thread) {
     }
 }
 
+// Widens the input and the scales. Scales of inner steps become part of the input.
+static void widen(const sc_kernel_call *call, mixed *m) {
+    float *rows = call->scratch;
+    float *scales = (float *)(void *)((uint8_t *)call->scratch + float_bytes(m->x));
+    const sc_load_fn load = sc_loader(SC_CLASS_F32, m->x->dtype);
+    load(rows, m->x->data, 1, m->x->numel);
+    load(scales, m->scales->data, 1, m->scales->numel);
+    for (int64_t i = 0; !m->by_row && i < m->x->numel; i++) rows[i] *= scales[i % m->inner];
+    m->rows = rows;
+    m->by_group = scales;
+}
+
 static sc_status run_mixed(const sc_kernel_call *call, mixed *m) {
     const sc_tensor *all[] = {m->x, m->w, m->scales, m->out};
     for (uint32_t i = 0; i < 4; i++)
@@ -61,6 +73,8 @@ static sc_status run_mixed(const sc_kernel_call *call, mixed *m) {
         m->scales->dtype != dtype ||
         (m->out->dtype != SC_DTYPE_F32 && m->out->dtype != SC_DTYPE_F16))
         return sc_call_no_kernel(call);
+    if (mixed_scratch(call) > call->scratch_bytes) return sc_call_starved(call);
+    widen(call, m);
     sc_parallel_rows(m->out->numel, SC_COST_SUM * (double)m->inner, run_rows, m);
     return SC_OK;
 }
@@ -96,8 +110,8 @@ static sc_status run_mm(const sc_kernel_call *call) {
     return run_mixed(call, &m);
 }
 
-SC_KERNEL(mixed_linear, .run = run_linear);
-SC_KERNEL(mixed_product, .run = run_mm);
+SC_KERNEL(mixed_linear, .run = run_linear, .scratch = mixed_scratch);
+SC_KERNEL(mixed_product, .run = run_mm, .scratch = mixed_scratch);
 
 // --- Sums ----------------------------------------------------------------------------------------
 

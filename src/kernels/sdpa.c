@@ -61,7 +61,7 @@ typedef struct request {
     const sc_tensor *out;
     int64_t start;
     bool is_causal, is_late;  // is the sequence dimension 2, and not 1?
-    double scale;             // 0: that of the size of a head
+    double scale;
     source q_source, k_source, v_source;
 } request;
 
@@ -119,7 +119,7 @@ static bool describe(request *r, int64_t keys, sc_attention *a) {
                         .depth = depth,
                         .width = depth,
                         .seen = r->is_causal && !has_mask(r) ? r->start + 1 : 0};
-    a->scale = (float)(r->scale != 0 ? r->scale : 1 / sqrt((double)sc_max_i64(depth, 1)));
+    a->scale = (float)r->scale;
     // Quantized operands give floats; all others have one dtype.
     const unsigned result = r->q_source.zeros ? SC_DTYPE_F32 : r->q->dtype;
     if (r->k->dtype != r->q->dtype || r->v->dtype != r->q->dtype || r->out->dtype != result ||
@@ -172,8 +172,10 @@ static uint64_t scratch(request *r) {
 
 // --- The operators -------------------------------------------------------------------------------
 
+// Argument `i`, or that of the size of a head.
 static double scale_at(const sc_kernel_call *call, uint32_t i) {
-    return sc_call_is_none(call, i) ? 0 : sc_call_number(call, i);
+    if (!sc_call_is_none(call, i)) return sc_call_number(call, i);
+    return 1 / sqrt((double)sc_max_i64(sc_call_tensor(call, 0)->sizes[3], 1));
 }
 
 // (query, key, value, start_pos, attn_mask, drpout_p, is_causal, scale, ...)

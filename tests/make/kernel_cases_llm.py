@@ -87,6 +87,9 @@ def attention():
     q, k = make((1, 2, 2, 4), F32, -1, 1), make((1, 3, 2, 4), F32, -1, 1)
     blind = torch.tensor([[0.0, -INF, 0.0], [-INF, -INF, -INF]])
     case(sdpa, q, k, k, 0, blind, 0.0, False, None, tol=half[F32], tag="blind")
+    # All scores are equal. The official kernel gives NaN.
+    flat = torch.stack([k[:, 0], k[:, :2].mean(1)], 1)
+    given(sdpa, [flat], q, k, k, 0, None, 0.0, True, 0.0, tag="flat", tol=half[F32])
     for start in (-1, 2):
         refuses(sdpa, "llama::custom_sdpa", "index", q, k, k, start, None, 0.0, True, None)
     mask = torch.zeros(2, 3)

@@ -155,6 +155,21 @@ test("chat answers line by line, and keeps what was said", () => {
   assert.match(system.stdout, /"role": "system"/);
 });
 
+test("answers are kept when the context is full", () => {
+  const lines = "Once upon a time\nShe was\nAnd then\n";
+  const args = ["--context-length", "16", "--max-new-tokens", "4", "--json"];
+  const { status, stdout } = chat(lines, ...args);
+  assert.equal(status, 1);
+  const { kind, answers, error } = JSON.parse(stdout) as {
+    kind: string;
+    answers: object[];
+    error: { code: string };
+  };
+  assert.equal(kind, "chat");
+  assert.ok(answers.length > 0 && answers.length < 3, `${answers.length}`);
+  assert.equal(error.code, "limit");
+});
+
 test("wrong usage says what to do", () => {
   const cases: [string[], RegExp][] = [
     [["chat", "story.pte"], /name the tokenizer: --tokenizer tokenizer\.json/],

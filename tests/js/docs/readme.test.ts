@@ -26,6 +26,7 @@ const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `do
 /** Files that pages take for granted: the reader's models, as files of the checkout. */
 const MODELS: Record<string, string> = {
   "model.pt2": "models/face-rfb320.pt2",
+  "lm.pt2": "tests/models/tinyformer.pt2",
   "prefill.pt2": "models/stories260k.prefill.pt2",
   "decode.pt2": "models/stories260k.decode.pt2",
 };

@@ -6,6 +6,7 @@ import type { Program, TestCase, TestSuite } from "../types/index.js";
 import { importModules } from "./shell/backends.js";
 import { readCalls, type Call } from "./files/calls.js";
 import { defineCommand, type ValuesOf } from "./shell/command.js";
+import { PROGRAM_FLAGS } from "./shell/program_flags.js";
 import { makeEngine } from "./engine.js";
 import { EXIT, UsageError } from "./usage.js";
 import { checkPlace, keepInputs, readWhole, statsOf, writeFiles } from "./files/files.js";
@@ -30,13 +31,7 @@ const FLAGS = {
     value: "FILE",
     text: "the bundled program; - is the standard output",
   },
-  data: { type: "string", multiple: true, value: "FILE", text: "a .ptd that the program needs" },
-  import: {
-    type: "string",
-    multiple: true,
-    value: "FILE",
-    text: "a JavaScript module whose default export is a backend",
-  },
+  ...PROGRAM_FLAGS,
 } as const;
 
 /** The calls of the file, if they can be bundled. */

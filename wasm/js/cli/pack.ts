@@ -1,6 +1,7 @@
 // sconce pack: a program as Sconce has loaded it, for a quick next start.
 import { importModules } from "./shell/backends.js";
 import { defineCommand, type ValuesOf } from "./shell/command.js";
+import { PROGRAM_FLAGS } from "./shell/program_flags.js";
 import { chosenBy } from "./shell/flags.js";
 import { makeEngine } from "./engine.js";
 import { EXIT, UsageError } from "./usage.js";
@@ -16,13 +17,7 @@ const FLAGS = {
     value: "FILE",
     text: "the packed program; - is the standard output",
   },
-  data: { type: "string", multiple: true, value: "FILE", text: "a .ptd that the program needs" },
-  import: {
-    type: "string",
-    multiple: true,
-    value: "FILE",
-    text: "a JavaScript module whose default export is a backend",
-  },
+  ...PROGRAM_FLAGS,
 } as const;
 
 async function pack(values: ValuesOf<typeof FLAGS>, files: string[]): Promise<number> {

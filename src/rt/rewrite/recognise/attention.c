@@ -349,16 +349,9 @@ static bool is_steady(const sc_rt_search *s, const sc_evalue *value) {
 static bool fits(const sc_rt_search *s, const sc_rt_found *found, sc_evalue *out) {
     sc_evalue *args[SC_RT_FOUND_ARGS + 1];
     const sc_diag_mark diags = sc_diags_mark(s->o->ctx);
-    memcpy(args, found->args, found->arg_count * sizeof *args);
-    args[found->arg_count] = out;
-    for (uint32_t i = 0; i <= found->arg_count; i++)
+    const sc_kernel_call call = sc_rt_found_call(s, found, out, args);
+    for (uint32_t i = 0; i < call.arg_count; i++)
         if (!is_steady(s, args[i])) return false;
-    const sc_kernel_call call = {.ctx = s->o->ctx,
-                                 .op = sc_op_get(found->op),
-                                 .kernel = found->kernel,
-                                 .args = args,
-                                 .arg_count = found->arg_count + 1,
-                                 .form = found->form};
     const bool ok =
         found->kernel == &sc_k_attention ? sc_attention_fits(&call) : sc_masked_rows_fit(&call);
     sc_diags_rewind(s->o->ctx, diags);

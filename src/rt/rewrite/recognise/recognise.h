@@ -10,8 +10,8 @@
 // (grouped.c: a mixture would compute all experts for each row), Fourier transforms (fft.c), and
 // scattered extremes and products (scatter.c). It also recognises attention (attention.c), divisors
 // of integers (gcd.c), norms (norm.c), products with tables of few bits (table.c) and forms of one
-// formula. Rare, small or cheap forms are not
-// recognised: factorisations, systems of equations, sorting, special functions.
+// formula. Rare, small or cheap forms are not recognised: factorisations, systems of equations,
+// sorting, special functions.
 // docs/architectures.md says how much longer each takes.
 //
 // Prefixes: sc_rt_is_ asks whether instructions form an operator; the other sc_rt_ names walk over
@@ -56,6 +56,9 @@ typedef struct sc_rt_found {
 
 // walk.c
 
+// The call as its kernel gets it, with that result. `args` has room for SC_RT_FOUND_ARGS + 1.
+sc_kernel_call sc_rt_found_call(const sc_rt_search *s, const sc_rt_found *found, sc_evalue *out,
+                                sc_evalue **args);
 void sc_rt_find_bases(sc_rt_search *s);
 // The call of an operator whose only result is this value. NULL for any other value, and for calls
 // whose shapes change from run to run, unless the search takes those.

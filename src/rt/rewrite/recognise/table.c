@@ -47,14 +47,7 @@ static sc_evalue *transposed(sc_rt_search *s, const sc_evalue *value) {
 
 static bool fits(sc_rt_search *s, const sc_rt_found *found, sc_evalue *out) {
     sc_evalue *args[SC_RT_FOUND_ARGS + 1];
-    memcpy(args, found->args, found->arg_count * sizeof *args);
-    args[found->arg_count] = out;
-    const sc_kernel_call call = {.ctx = s->o->ctx,
-                                 .op = sc_op_get(found->op),
-                                 .kernel = found->kernel,
-                                 .args = args,
-                                 .arg_count = found->arg_count + 1,
-                                 .form = found->form};
+    const sc_kernel_call call = sc_rt_found_call(s, found, out, args);
     return sc_product_table_fits(&call);
 }
 

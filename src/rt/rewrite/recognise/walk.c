@@ -71,6 +71,18 @@ sc_evalue *sc_rt_base(const sc_rt_search *s, const sc_evalue *value) {
     return base ? &s->o->m->values[base - 1] : NULL;
 }
 
+sc_kernel_call sc_rt_found_call(const sc_rt_search *s, const sc_rt_found *found, sc_evalue *out,
+                                sc_evalue **args) {
+    memcpy(args, found->args, found->arg_count * sizeof *args);
+    args[found->arg_count] = out;
+    return (sc_kernel_call){.ctx = s->o->ctx,
+                            .op = sc_op_get(found->op),
+                            .kernel = found->kernel,
+                            .args = args,
+                            .arg_count = found->arg_count + 1,
+                            .form = found->form};
+}
+
 bool sc_rt_counts_up(sc_rt_search *s, sc_evalue *value, int64_t count) {
     if (!sc_rt_is_shaped(value, 1, &count) || value->tensor->dtype != SC_DTYPE_I64) return false;
     if (value->tensor->is_constant) {

@@ -4,10 +4,11 @@ import { SconceError } from "../../base/errors.js";
 import { makeFastEngine } from "../engine.js";
 import { claimInputs, sourceOf } from "../files/streams.js";
 import { printError } from "../print/errors.js";
-import { printJson } from "../print/json.js";
+import { errorJson, printJson } from "../print/json.js";
 import { isJson, note } from "../print/terminal.js";
 import { importModules } from "../shell/backends.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
+import { PROGRAM_FLAGS } from "../shell/program_flags.js";
 import { chosenBy } from "../shell/flags.js";
 import { EXIT, UsageError } from "../usage.js";
 import type {
@@ -24,13 +25,7 @@ const FLAGS = {
   ...TOKENIZER_FLAGS,
   system: { type: "string", value: "TEXT", text: "the message that tells the model how to answer" },
   ...SAMPLING_FLAGS,
-  data: { type: "string", multiple: true, value: "FILE", text: "a .ptd that the program needs" },
-  import: {
-    type: "string",
-    multiple: true,
-    value: "FILE",
-    text: "a JavaScript module whose default export is a backend",
-  },
+  ...PROGRAM_FLAGS,
 } as const;
 type Values = ValuesOf<typeof FLAGS>;
 
@@ -139,8 +134,13 @@ async function chat(values: Values, files: string[]): Promise<number> {
   if (isTerminal) note("Ctrl-C ends an answer, and then the conversation. /reset begins anew.");
   const interruption = new Interruption(lines, isTerminal);
   const summaries: GenerationSummary[] = [];
+  let failed: SconceError | undefined;
   try {
     await talk({ lm, conversation, options, interruption, summaries }, lines, isTerminal);
+  } catch (error) {
+    // The answers so far are printed all the same.
+    if (!(error instanceof SconceError) || !isJson() || summaries.length === 0) throw error;
+    failed = error;
   } finally {
     interruption.end();
     lines.close();
@@ -151,8 +151,10 @@ async function chat(values: Values, files: string[]): Promise<number> {
       program: path,
       messages: conversation.messages,
       answers: summaries.map(summaryJson),
+      ...(failed && { error: errorJson(failed, () => "") }),
     });
   engine.dispose();
+  if (failed) return EXIT.failed;
   return interruption.isOver && !isTerminal ? INTERRUPTED : EXIT.done;
 }
 

@@ -32,7 +32,7 @@ export const SAMPLING_FLAGS = {
   temperature: {
     type: "string",
     value: "X",
-    text: "0 takes the most likely token; higher values sample more freely; 0 by default",
+    text: "0 takes the most likely token; higher values sample more freely, and differently each time unless there is a --seed; 0 by default",
   },
   "top-k": { type: "string", value: "N", text: "sample from the N most likely tokens" },
   "top-p": {

@@ -14,6 +14,7 @@ import type {
 import { importModules } from "../shell/backends.js";
 import { readCalls, type Call } from "../files/calls.js";
 import { defineCommand, type ValuesOf } from "../shell/command.js";
+import { PROGRAM_FLAGS } from "../shell/program_flags.js";
 import { makeEngine } from "../engine.js";
 import { terminalProgress } from "../print/progress.js";
 import { EXIT, UsageError } from "../usage.js";
@@ -62,13 +63,7 @@ const FLAGS = {
     value: "FOLDER",
     text: "write the outputs to output_0.npy, output_1.npy, ... in this folder; bfloat16 has the .npy type V2",
   },
-  data: { type: "string", multiple: true, value: "FILE", text: "a .ptd that the program needs" },
-  import: {
-    type: "string",
-    multiple: true,
-    value: "FILE",
-    text: "a JavaScript module whose default export is a backend",
-  },
+  ...PROGRAM_FLAGS,
   calls: {
     type: "string",
     value: "FILE",

@@ -1,0 +1,13 @@
+// The flags of commands that load a program.
+import type { Flags } from "./flag.js";
+
+/** Its files of data, and the backends of its delegates. */
+export const PROGRAM_FLAGS = {
+  data: { type: "string", multiple: true, value: "FILE", text: "a .ptd that the program needs" },
+  import: {
+    type: "string",
+    multiple: true,
+    value: "FILE",
+    text: "a JavaScript module whose default export is a backend",
+  },
+} as const satisfies Flags;
