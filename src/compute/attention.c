@@ -344,8 +344,59 @@ static void run_tile(tile *t) {
     finish_rows(t);
 }
 
+// --- Weights alone -------------------------------------------------------------------------------
+
+// Softmax of a row, of which keys behind `used` have no weight.
+static void weigh_row(const float *scores, int64_t used, int64_t keys, float most, float *weights) {
+    const int64_t whole = used / 4 * 4;
+    float rest[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    if (most == -INFINITY) {
+        for (int64_t j = 0; j < keys; j++) weights[j] = NAN;
+        return;
+    }
+    memmove(weights, scores, (size_t)used * sizeof *scores);
+    for (int64_t j = whole; j < used; j++) rest[j - whole] = weights[j];
+    const float sum = exp_row(weights, whole, most) + exp_row(rest, 4, most);
+    for (int64_t j = whole; j < used; j++) weights[j] = rest[j - whole];
+    copy_row(weights, weights, 1, used, 1 / sum);
+    for (int64_t j = used; j < keys; j++) weights[j] = 0;
+}
+
+// Writes the scores of a block of keys for all rows.
+static void keep_scores(tile *t, int64_t keys) {
+    for (int64_t i = 0; i < t->rows; i++) {
+        float *to = t->a->scores + t->out[i] + t->first;
+        if (t->count > 0) {
+            const float most = add_mask(t, i);
+            if (most > t->most[i]) t->most[i] = most;
+            memcpy(to, t->scores + i * t->stride, (size_t)t->count * sizeof *to);
+        }
+        for (int64_t j = t->count; j < keys; j++) to[j] = -INFINITY;
+    }
+}
+
+static void weigh_tile(tile *t) {
+    const sc_attention *a = t->a;
+    int64_t used = 0;
+    for (t->first = 0; t->first < a->keys; t->first += KEYS) {
+        const int64_t keys = sc_min_i64(a->keys - t->first, KEYS);
+        t->count = used_keys(t, keys);
+        t->stride = (t->count + 3) / 4 * 4;
+        if (t->count > 0) {
+            multiply_keys(t);
+            used = t->first + t->count;
+        }
+        keep_scores(t, keys);
+    }
+    for (int64_t i = 0; i < t->rows; i++)
+        weigh_row(a->scores + t->out[i], used, a->keys, t->most[i], a->weights + t->out[i]);
+}
+
+// --- Tiles among threads -------------------------------------------------------------------------
+
 typedef struct whole {
     const sc_attention *a;
+    void (*run)(tile *t);
     layout l;
     int64_t rows, tiles;  // of the items that share keys
     int64_t items;        // that share keys
@@ -371,7 +422,7 @@ static void run_tiles(void *work, int64_t from, int64_t to, uint32_t thread) {
         t.v = offset_of(&a->v.items, item);
         t.rows = sc_min_i64(QUERIES, w->rows - row);
         begin_rows(&t, item, row);
-        run_tile(&t);
+        w->run(&t);
     }
 }
 
@@ -379,8 +430,8 @@ static void run_tiles(void *work, int64_t from, int64_t to, uint32_t thread) {
 #define COST_MULTIPLY 0.06
 #define COST_SCORE    1.5
 
-void sc_attention_run(const sc_attention *a, void *scratch) {
-    whole w = {.a = a, .l = layout_of(a), .items = sharing(a), .scratch = scratch};
+static void run(const sc_attention *a, void (*run_one)(tile *t), void *scratch) {
+    whole w = {.a = a, .run = run_one, .l = layout_of(a), .items = sharing(a), .scratch = scratch};
     w.rows = w.items * a->queries;
     w.tiles = (w.rows + QUERIES - 1) / QUERIES;
     const int64_t count = a->items / sc_max_i64(w.items, 1) * w.tiles;
@@ -392,3 +443,7 @@ void sc_attention_run(const sc_attention *a, void *scratch) {
     else
         run_tiles(&w, 0, count, 0);
 }
+
+void sc_attention_run(const sc_attention *a, void *scratch) { run(a, run_tile, scratch); }
+
+void sc_attention_weigh(const sc_attention *a, void *scratch) { run(a, weigh_tile, scratch); }

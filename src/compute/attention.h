@@ -47,6 +47,9 @@ typedef struct sc_attention {
     int64_t seen;  // keys that the first query sees, and each next query one more; 0: all
     // Results of queries without any key, whose scores are all -inf: zeros, else NaN.
     bool is_safe;
+    // For sc_attention_weigh, [queries, keys] and contiguous along keys, at the places of `out`.
+    // They may be the same memory, or that of the mask.
+    float *scores, *weights;
 } sc_attention;
 
 // Bytes that a run may use, for each thread. Larger sizes never need less.
@@ -54,5 +57,9 @@ uint64_t sc_attention_scratch_bytes(const sc_attention *a);
 // Shares tiles among threads; `scratch` is the caller's, 64-byte aligned. Results do not depend on
 // threads.
 void sc_attention_run(const sc_attention *a, void *scratch);
+// Writes scores, with the mask, and weights, which are softmax(scores). Values and `out` are not
+// used: `width` is 0, and the items of `v` are those of `k`. Keys that are not read have the score
+// -inf. Weights of queries without any key are NaN.
+void sc_attention_weigh(const sc_attention *a, void *scratch);
 
 #endif

@@ -220,11 +220,45 @@ uint64_t sc_pack_columns_dot_bytes(const sc_pack_source *s) {
            sc_panel_dot_bytes(depth_of(s), s->type == SC_DTYPE_I4, s->block);
 }
 
+// Do the weights of 4 bits of each column lie in order, in whole groups of four?
+static bool is_in_fours(const sc_pack_source *s) {
+    return s->sizes[3] % 4 == 0 && s->steps[3] == 1 && depth_of(s) == (size_t)s->sizes[3] &&
+           s->column_step % 2 == 0;
+}
+
+// Four of these weights, a byte each.
+static uint32_t four_at(const sc_pack_source *s, int64_t at) {
+    const uint8_t *from = (const uint8_t *)s->weight + at / 2;
+    uint32_t x = from[0] | (uint32_t)from[1] << 8;
+    if (s->high_first) x = (x >> 4 & 0x0f0f) | (x & 0x0f0f) << 4;
+    x = (x | x << 8) & 0x00ff00ff;
+    return (x | x << 4) & 0x0f0f0f0f;
+}
+
+static uint32_t sum_of_four(uint32_t four) { return four * 0x01010101u >> 24; }
+
+static int32_t pack_fours(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
+    const int64_t depth = s->sizes[3], from = (int64_t)column * s->column_step;
+    const unsigned half = at / 4 * 4;
+    uint32_t sum = 0;
+    rows += at % 4 * 4;
+    for (int64_t k = 0; k < depth; k += 4, rows += 16) {
+        const uint32_t four = four_at(s, from + k);
+        uint32_t row;
+        memcpy(&row, rows, sizeof row);
+        row |= four << half;
+        memcpy(rows, &row, sizeof row);
+        sum += sum_of_four(four);
+    }
+    return (int32_t)sum - 8 * (int32_t)depth;
+}
+
 // The nibbles of column `at`; returns the sum of the weights.
 static int32_t pack_halves(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
     const size_t depth = depth_of(s), half = at / 4;
     int32_t sum = 0;
     walk w = {0};
+    if (is_in_fours(s)) return pack_fours(s, column, rows, at);
     for (size_t k = 0; k < depth; k++, advance(s, &w)) {
         const uint8_t value = nibble_at(s, (int64_t)column * s->column_step + w.offset);
         rows[k / 4 * 16 + at % 4 * 4 + k % 4] |= (uint8_t)(value << (half * 4));
@@ -236,11 +270,16 @@ static int32_t pack_halves(const sc_pack_source *s, size_t column, uint8_t *rows
 // The scale of each block and the sum of its weights.
 static void pack_blocks(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
     const size_t blocks = depth_of(s) / s->block;
+    const bool in_fours = is_in_fours(s) && s->block % 4 == 0;
+    const int64_t from = (int64_t)column * s->column_step;
     walk w = {0};
     for (size_t i = 0; i < blocks; i++, rows += 4 * SC_PANEL) {
-        int16_t sum = 0;
-        for (size_t k = 0; k < s->block; k++, advance(s, &w))
-            sum += nibble_at(s, (int64_t)column * s->column_step + w.offset) - 8;
+        int32_t total = -8 * (int32_t)s->block;
+        for (size_t k = 0; in_fours && k < s->block; k += 4)
+            total += (int32_t)sum_of_four(four_at(s, from + (int64_t)(i * s->block + k)));
+        for (size_t k = 0; !in_fours && k < s->block; k++, advance(s, &w))
+            total += nibble_at(s, from + w.offset);
+        const int16_t sum = (int16_t)total;
         memcpy(rows + 2 * at, s->scales + column * blocks + i, 2);
         memcpy(rows + 2 * (SC_PANEL + at), &sum, 2);
     }

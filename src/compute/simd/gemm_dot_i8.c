@@ -2,9 +2,9 @@
 #include "compute/simd/gemm_dot_i8.h"
 
 #include "compute/simd/dot_i8.h"
-#include "compute/simd/gemm_i8_tile.h"
+#include "compute/simd/gemm_dot_row_i8.h"
 
-enum { ROWS = SC_GEMM_ROWS_I8, UNIT = 4, HEAD = 16 * SC_PANEL, BLOCK = 4 * SC_PANEL };
+enum { ROWS = SC_GEMM_ROWS_I8, UNIT = 4, HEAD = 16 * SC_PANEL, BLOCK = 4 * SC_PANEL, STREAMS = 4 };
 
 // --- Sums ----------------------------------------------------------------------------------------
 
@@ -43,40 +43,14 @@ static inline void sum_rows(const uint8_t *a, const uint8_t *b, size_t units, co
     *to = s;
 }
 
-static inline void add_unit(const uint8_t *a, const uint8_t *b, const bool nibbles, v4u sum[2]) {
-    const v16b av = v16b_load_splat_four(a);
-    const unit w = load_unit(b, nibbles);
-    sum[0] = add(av, w.low, nibbles, sum[0]);
-    sum[1] = add(av, w.high, nibbles, sum[1]);
-}
-
-// Adds to the sums of a single row, in four accumulators, or each would wait for the one before.
-static inline void sum_row(const uint8_t *a, const uint8_t *b, size_t units, const bool nibbles,
-                           sc_gemm_sums *to) {
-    const size_t bytes = unit_bytes(nibbles);
-    v4u even[2] = {to->of[0][0], to->of[0][1]}, odd[2] = {{0}, {0}};
-    for (; units >= 2; units -= 2, a += 2 * UNIT, b += 2 * bytes) {
-        add_unit(a, b, nibbles, even);
-        add_unit(a + UNIT, b + bytes, nibbles, odd);
-    }
-    if (units) add_unit(a, b, nibbles, even);
-    to->of[0][0] = even[0] + odd[0], to->of[0][1] = even[1] + odd[1];
-}
-
 // Apart from each other, so that each loop is compiled for its case.
 static __attribute__((noinline)) void sum_bytes(const uint8_t *a, const uint8_t *b, size_t units,
-                                                bool single, sc_gemm_sums *s) {
-    if (single)
-        sum_row(a, b, units, false, s);
-    else
-        sum_rows(a, b, units, false, s);
+                                                sc_gemm_sums *s) {
+    sum_rows(a, b, units, false, s);
 }
 static __attribute__((noinline)) void sum_nibbles(const uint8_t *a, const uint8_t *b, size_t units,
-                                                  bool single, sc_gemm_sums *s) {
-    if (single)
-        sum_row(a, b, units, true, s);
-    else
-        sum_rows(a, b, units, true, s);
+                                                  sc_gemm_sums *s) {
+    sum_rows(a, b, units, true, s);
 }
 
 // --- Corrections ---------------------------------------------------------------------------------
@@ -129,10 +103,10 @@ static const int32_t *excess_of(const sc_gemm_i8 *g, size_t row) {
     return g->row_sums + row * blocks_of(g->k, g->block);
 }
 
-// Begins the sums of `count` rows: less what zero points add, and less the excess, if any.
+// Begins the sums of four rows: less what zero points add, and less the excess, if any.
 static inline void begin_sums(const v4u begin[2], const v4u weights[2], const uint32_t zeros[ROWS],
-                              const int32_t *excess, const size_t count, sc_gemm_sums *s) {
-    for (size_t i = 0; i < count; i++)
+                              const int32_t *excess, sc_gemm_sums *s) {
+    for (size_t i = 0; i < ROWS; i++)
         for (size_t j = 0; j < 2; j++)
             s->of[i][j] = begin[j] - zeros[i] * weights[j] - (excess ? (uint32_t)excess[i] : 0);
 }
@@ -143,39 +117,31 @@ static void begin_panel(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row,
     const v4u weights[2] = {v4u_load(p->head + 96), v4u_load(p->head + 112)};
     uint32_t zeros[ROWS];
     find_zeros(g, row, rows, zeros);
-    begin_sums(begin, weights, zeros, g->nibbles ? excess_of(g, row) : NULL, ROWS, s);
+    begin_sums(begin, weights, zeros, g->nibbles ? excess_of(g, row) : NULL, s);
 }
 
 // --- Tiles ---------------------------------------------------------------------------------------
 
-// Adds the sums of blocks of weights of 4 bits, each multiplied by its scale, for one row or four.
-static inline void add_blocks(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
-                              const size_t count, sc_gemm_sums *total) {
+// Sums blocks of weights of 4 bits, each multiplied by its scale.
+static __attribute__((noinline)) void sum_blocks(const sc_gemm_i8 *g, const sc_gemm_panel *p,
+                                                 size_t row, size_t rows, sc_gemm_sums *total) {
     const size_t units = g->block / UNIT;
     const uint8_t *a = g->a + row * UNIT * sc_gemm_row_units(g->k, true), *facts = p->blocks;
     const uint8_t *b = (const uint8_t *)p->weights, *end = b;
     const int32_t *excess = excess_of(g, row);
     const v4u begin[2] = {{0}, {0}};
     uint32_t zeros[ROWS];
+    memset(total, 0, sizeof *total);
     find_zeros(g, row, rows, zeros);
-    for (; facts < end; facts += BLOCK, excess += ROWS, a += units * UNIT * count) {
+    for (; facts < end; facts += BLOCK, excess += ROWS, a += units * UNIT * ROWS) {
         const v8h sums = (v8h)v4u_load(facts + 2 * SC_PANEL);
         const v4u weights[2] = {(v4u)v4i_widen_low(sums), (v4u)v4i_widen_high(sums)};
         sc_gemm_sums s;
-        begin_sums(begin, weights, zeros, excess, count, &s);
-        (count == 1 ? sum_row : sum_rows)(a, b, units, true, &s);
-        sc_gemm_add_block(&s, facts, count, total);
+        begin_sums(begin, weights, zeros, excess, &s);
+        sum_rows(a, b, units, true, &s);
+        sc_gemm_add_block(&s, facts, ROWS, total);
         b += units * unit_bytes(true);
     }
-}
-
-static __attribute__((noinline)) void sum_blocks(const sc_gemm_i8 *g, const sc_gemm_panel *p,
-                                                 size_t row, size_t rows, sc_gemm_sums *total) {
-    memset(total, 0, sizeof *total);
-    if (g->m == 1)
-        add_blocks(g, p, row, rows, 1, total);
-    else
-        add_blocks(g, p, row, rows, ROWS, total);
 }
 
 static void run_tile(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows) {
@@ -188,7 +154,7 @@ static void run_tile(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, si
     }
     begin_panel(g, p, row, rows, &s);
     (g->nibbles ? sum_nibbles : sum_bytes)(g->a + row * UNIT * units, (const uint8_t *)p->weights,
-                                           units, g->m == 1, &s);
+                                           units, &s);
     sc_gemm_store(g, p, row, rows, &s);
 }
 
@@ -204,26 +170,62 @@ static __attribute__((noinline)) void run_whole(const sc_gemm_i8 *g, const sc_ge
     }
 }
 
-void sc_gemm_run_dot(const sc_gemm_i8 *g, size_t first, size_t last) {
-    const size_t bytes = (size_t)sc_panel_dot_bytes(g->k, g->nibbles, g->block);
-    const v4_requantizing requantizing = v4_requantizing_of(g->finish, -128);
-    if (g->nibbles) sum_left(g);
-    for (size_t column = first; column < last; column += SC_PANEL) {
-        const uint8_t *head = g->packed + column / SC_PANEL * bytes, *blocks = head + HEAD;
-        const uint8_t *weights = blocks + sc_panel_block_bytes(g->k, g->block);
-        const sc_gemm_panel p = {.requantizing = &requantizing,
-                                 .head = head,
-                                 .blocks = blocks,
-                                 .weights = (const int8_t *)weights,
-                                 .column = column,
-                                 .width = last - column < SC_PANEL ? last - column : SC_PANEL};
-        size_t row = 0;
-        if (g->m > 1 && !g->nibbles && g->same_zero && sc_gemm_is_whole(g, &p)) {
-            sc_gemm_sums begin;
-            begin_panel(g, &p, 0, ROWS, &begin);
-            row = g->m / ROWS * ROWS;
-            run_whole(g, &p, &begin, row);
+typedef struct product {
+    const sc_gemm_i8 *g;
+    v4_requantizing requantizing;
+    size_t bytes;  // of a panel
+    size_t first, last;
+} product;
+
+static sc_gemm_panel panel_at(const product *r, size_t column) {
+    const uint8_t *head = r->g->packed + column / SC_PANEL * r->bytes, *blocks = head + HEAD;
+    const uint8_t *weights = blocks + sc_panel_block_bytes(r->g->k, r->g->block);
+    return (sc_gemm_panel){.requantizing = &r->requantizing,
+                           .head = head,
+                           .blocks = blocks,
+                           .weights = (const int8_t *)weights,
+                           .column = column,
+                           .width = r->last - column < SC_PANEL ? r->last - column : SC_PANEL};
+}
+
+// A single row takes panels from several places in turn. The time goes into the memory that holds
+// the weights, and hosts read ahead in each of the streams.
+static void run_row(const product *r) {
+    const size_t count = (r->last - r->first + SC_PANEL - 1) / SC_PANEL;
+    const size_t part = (count + STREAMS - 1) / STREAMS;
+    for (size_t i = 0; i < part; i++)
+        for (size_t at = i; at < count; at += part) {
+            const sc_gemm_panel p = panel_at(r, r->first + at * SC_PANEL);
+            sc_gemm_sums s;
+            sc_gemm_sum_row(r->g, &p, &s);
+            (r->g->block ? sc_gemm_store_floats : sc_gemm_store)(r->g, &p, 0, 1, &s);
         }
-        for (; row < g->m; row += ROWS) run_tile(g, &p, row, sc_gemm_rows_left(g, row));
+}
+
+static void run_panel(const sc_gemm_i8 *g, const sc_gemm_panel *p) {
+    size_t row = 0;
+    if (!g->nibbles && g->same_zero && sc_gemm_is_whole(g, p)) {
+        sc_gemm_sums begin;
+        begin_panel(g, p, 0, ROWS, &begin);
+        row = g->m / ROWS * ROWS;
+        run_whole(g, p, &begin, row);
+    }
+    for (; row < g->m; row += ROWS) run_tile(g, p, row, sc_gemm_rows_left(g, row));
+}
+
+void sc_gemm_run_dot(const sc_gemm_i8 *g, size_t first, size_t last) {
+    const product r = {.g = g,
+                       .requantizing = v4_requantizing_of(g->finish, -128),
+                       .bytes = (size_t)sc_panel_dot_bytes(g->k, g->nibbles, g->block),
+                       .first = first,
+                       .last = last};
+    if (g->nibbles) sum_left(g);
+    if (g->m == 1) {
+        run_row(&r);
+        return;
+    }
+    for (size_t column = first; column < last; column += SC_PANEL) {
+        const sc_gemm_panel p = panel_at(&r, column);
+        run_panel(g, &p);
     }
 }

@@ -2,7 +2,7 @@
 #include "compute/simd/gemm_i8_tile.h"
 
 void sc_gemm_store_floats(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
-                          const sc_gemm_sums *s) {
+                          sc_gemm_sums *s) {
     const bool clamps = g->finish->clamps;
     const v4f low = v4f_splat(clamps ? g->finish->low : -__builtin_inff());
     const v4f high = v4f_splat(clamps ? g->finish->high : __builtin_inff());

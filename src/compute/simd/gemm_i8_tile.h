@@ -50,7 +50,7 @@ static inline void sc_gemm_store_whole(const sc_gemm_i8 *g, const sc_gemm_panel 
 
 // Stores sums that are floats already.
 void sc_gemm_store_floats(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
-                          const sc_gemm_sums *s);
+                          sc_gemm_sums *s);
 // Stores sums of a product without blocks, as bytes or floats.
 void sc_gemm_store(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows,
                    sc_gemm_sums *s);

@@ -19,6 +19,7 @@
 
 typedef struct sc_xnn_delegate sc_xnn_delegate;
 typedef struct sc_xnn_step sc_xnn_step;
+typedef struct sc_xnn_fusion sc_xnn_fusion;
 
 // How a kind of node is executed.
 typedef struct sc_xnn_runner {
@@ -93,6 +94,8 @@ struct sc_xnn_step {
     const void *weight, *bias;  // in the order of the record, if they are not packed
     bool is_computed;           // the weights are a result
     bool leads;                 // without a listener, the next step runs together with this one
+    sc_xnn_fusion *fusion;      // of a product: steps that may run with it, or NULL
+    bool is_fused;              // unless values are watched, a product does the work of this step
     int32_t in_zero;            // zero point of a product's input, if it is one for all
 };
 
@@ -121,7 +124,8 @@ struct sc_xnn_delegate {
     const sc_rt_packed_file *packed;  // has packings of products, or is NULL
     sc_rt_saved_key key;
     sc_xnn_shared *shared;
-    bool *images;  // by value: channels are last; NULL until a listener looks at values
+    bool is_watched;  // the call has a listener for values
+    bool *images;     // by value: channels are last; NULL until a listener looks at values
 };
 
 // NULL if no runner executes the kind.

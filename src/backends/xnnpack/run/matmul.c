@@ -1,5 +1,5 @@
 // Batches of products of two activations. Halves are computed in f32.
-#include "backends/xnnpack/run/delegate.h"
+#include "backends/xnnpack/run/fuse.h"
 
 // One batch dimension of each side. Its size is 1, which repeats, or that of the result.
 static bool set_batch(const sc_xnn_step *s, sc_matmul *mm) {
@@ -47,12 +47,17 @@ static sc_status prepare_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
     for (uint32_t i = 0; sc_xnn_is_half(out) && i < 2; i++)
         s->scratch_bytes += sc_xnn_float_bytes(s->in[i]);
     if (sc_xnn_is_half(out)) s->scratch_bytes += sc_xnn_float_bytes(out);
+    if (s->fusion) sc_xnn_fit(s);
     return SC_OK;
 }
 
 static sc_status run_matmul(sc_xnn_delegate *d, sc_xnn_step *s) {
     const sc_xnn_operand *out = s->out[0];
     uint8_t *scratch = d->scratch;
+    if (!d->is_watched && sc_xnn_is_fused(s)) {
+        sc_xnn_run_fusion(d, s);
+        return SC_OK;
+    }
     s->matmul.a.data = sc_xnn_floats(s->in[0], &scratch);
     s->matmul.b.data = sc_xnn_floats(s->in[1], &scratch);
     s->matmul.c = out->tensor.data;

@@ -1,7 +1,7 @@
 // The memory of values: one workspace, with each value for as long as it is needed, and if possible
 // in the memory of its operand. A node that only changes sizes costs nothing. An element-wise one
 // writes over an operand that is not needed any more.
-#include "backends/xnnpack/run/delegate.h"
+#include "backends/xnnpack/run/fuse.h"
 
 #define ALIGN 64
 
@@ -81,6 +81,7 @@ static sc_status begin(const placer *p) {
             if (s->out[k]) s->out[k]->last = i;
         for (uint32_t k = 0; k < SC_XNN_INPUTS_MAX; k++)
             if (s->in[k]) s->in[k]->last = i + s->leads;
+        if (sc_xnn_is_fused(s)) sc_xnn_fusion_source(s)->last = i;
     }
     for (uint32_t v = 0; v < d->graph->values.count; v++)
         if (operand_of(p, v)->value->flags) operand_of(p, v)->last = UINT32_MAX;
@@ -180,6 +181,13 @@ static void begin_value(placer *p, uint32_t value) {
     if (o->bytes) o->offset = take(p, sc_align_up(o->bytes, ALIGN));
 }
 
+// The further results of a product, whose steps come later.
+static void begin_fused(placer *p, const sc_xnn_step *s) {
+    sc_xnn_operand *results[2];
+    const uint32_t count = sc_xnn_is_fused(s) ? sc_xnn_fusion_results(s, results) : 0;
+    for (uint32_t i = 0; i < count; i++) begin_value(p, (uint32_t)(results[i] - p->d->operands));
+}
+
 static void end_value(placer *p, uint32_t value, uint32_t step) {
     sc_xnn_operand *o = operand_of(p, root_of(p, value));
     if (!o->is_placed || o->last != step || !o->bytes) return;
@@ -192,6 +200,7 @@ static void place_values(placer *p) {
         const sc_xnn_step *s = &p->d->steps[i];
         for (uint32_t k = 0; k < SC_XNN_OUTPUTS_MAX; k++)
             if (s->out[k]) begin_value(p, s->node->outputs[k]);
+        begin_fused(p, s);
         for (uint32_t k = 0; k < SC_XNN_INPUTS_MAX; k++)
             if (s->in[k]) end_value(p, s->node->inputs[k], i);
         // The step before reads its inputs as long as this one runs.

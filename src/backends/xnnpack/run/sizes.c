@@ -23,6 +23,7 @@ sc_status sc_xnn_derive(sc_xnn_delegate *d) {
     SC_TRY(sc_xnn_infer(d->ctx, d->graph, d->shapes));
     for (uint32_t v = 0; v < d->graph->values.count; v++)
         sc_xnn_set_sizes(&d->operands[v], &d->shapes[v]);
+    for (uint32_t i = 0; i < d->graph->nodes.count; i++) d->steps[i].is_fused = false;
     for (uint32_t i = 0; i < d->graph->nodes.count; i++) {
         sc_xnn_step *s = &d->steps[i];
         s->scratch_bytes = 0;

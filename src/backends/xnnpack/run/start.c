@@ -1,5 +1,5 @@
 // Starts a delegate: reads and checks its payload, finds and packs its constants.
-#include "backends/xnnpack/run/delegate.h"
+#include "backends/xnnpack/run/fuse.h"
 
 enum { STEPS_MAX = 1 << 16 };
 
@@ -144,6 +144,7 @@ sc_status sc_xnn_start(sc_xnn_delegate *d, const sc_rt_start *start) {
         if (d->steps[i].runner->load) SC_TRY(d->steps[i].runner->load(d, &d->steps[i]));
     }
     SC_TRY(find_used(d));
+    sc_xnn_find_fusions(d);
     for (uint32_t i = 1; i < d->graph->constants.count; i++) sc_xnn_forget(d, i);
     replace_packed(d);
     return sc_xnn_derive(d);
