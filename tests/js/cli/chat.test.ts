@@ -189,9 +189,32 @@ test("wrong usage says what to do", () => {
   const range = sconce("run", "story.pte", "--tokens", "1", "--top-p", "2");
   assert.equal(range.status, 1);
   assert.match(range.stderr, /'topP' of generate\(\) must be a number above 0/);
+  const files: [string[], RegExp][] = [
+    [
+      ["chat", "story.pte", "--tokenizer", "gone.json"],
+      /^io: --tokenizer: cannot read gone\.json: ENOENT[^\n]*\n {2}Give the path of the model's tokenizer\.json/,
+    ],
+    [["chat", "story.pte", "--tokenizer", "."], /--tokenizer: cannot read \.: \. is not a file/],
+    [
+      ["run", "story.pte", "--tokens", "1", "--schema", "gone.json"],
+      /--schema: cannot read gone\.json: ENOENT[^\n]*\n {2}Give the path of a file with a JSON schema/,
+    ],
+    [
+      ["run", "story.pte", "--tokens", "1", "--context-length", "9999"],
+      /Pass a smaller number|the cache of the program is shorter/,
+    ],
+  ];
+  for (const [args, message] of files) {
+    const { status, stderr } = sconce(...args);
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, message);
+  }
   const long = chat(`${"word ".repeat(400)}\n`);
   assert.equal(long.status, 1);
-  assert.match(long.stderr, /limit: the prompt has \d+ tokens/);
+  assert.match(
+    long.stderr,
+    /limit: the prompt has 2000 characters, and the context has room for 256 tokens/,
+  );
 });
 
 /** Slows answers down, so that there is time to end one. */

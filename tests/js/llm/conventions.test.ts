@@ -2,12 +2,19 @@
 // calls its methods with what they declare.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { InputValue, ProgramMethodInfo, ProgramValueInfo, SconceError, Tensor } from "sconce";
+import {
+  SconceError,
+  type InputValue,
+  type ProgramMethodInfo,
+  type ProgramValueInfo,
+  type Tensor,
+} from "sconce";
 import {
   openLanguageModel,
   type LanguageModelOptions,
   type LanguageProgram,
   type Prompt,
+  type TextTokenizer,
 } from "sconce/llm";
 import { bytes, expected, fakeProgram, idsOf, type Form } from "./fake.js";
 
@@ -208,6 +215,58 @@ test("an encoder of the prompt, and a decoder that begins with a token of its ow
   }
   assert.deepEqual(masks[0], [1, 1, 1, 0, 0, 0, 0, 0]);
   await assert.rejects(lm.generate("too long a text").text(), { code: "limit" });
+});
+
+test("a text that cannot fit is refused before it is split into tokens", async () => {
+  let split = 0;
+  const counting: TextTokenizer = {
+    ...bytes,
+    longestToken: 4,
+    encode: (text, options) => {
+      split++;
+      return bytes.encode(text, options);
+    },
+  };
+  const program = fakeProgram({ constants: { get_max_context_len: [32] } });
+  const template = (): string => "x";
+  const lm = await openLanguageModel({ program, tokenizer: counting, chatTemplate: template });
+  const long = "a".repeat(129);
+  const message = { role: "user", content: [{ type: "text" as const, text: long }] };
+  for (const prompt of [long, [message], [{ role: "user", content: long }], message.content])
+    await assert.rejects(lm.generate(prompt).text(), {
+      code: "limit",
+      message: /129 characters, and the context has room for 32 tokens, which stand for 128/,
+    } as never);
+  assert.equal(split, 0);
+  assert.equal(lm.tokenCount(long), 130);
+  await lm.generate([{ role: "user", content: "a" }], { maxNewTokens: 1 }).text();
+  assert.equal(split, 2);
+});
+
+test("a context length beyond the cache is found by the first prompt", async () => {
+  for (const methods of ["forward", "pair", "split"] as const) {
+    const program = fakeProgram({ methods, cache: 64 });
+    const { run } = program;
+    program.run = (name, inputs, options) => {
+      try {
+        return run(name, inputs, options);
+      } catch (error) {
+        throw new SconceError("index", (error as Error).message);
+      }
+    };
+    const given = { program, tokenizer: bytes };
+    const wrong = await openLanguageModel({ ...given, contextLength: 65 });
+    await assert.rejects(wrong.generate("a").text(), {
+      code: "option",
+      message: /'contextLength' is 65, and the cache of the program is shorter: start 64 of 64/,
+    } as never);
+    assert.equal(program.calls.length, 0);
+    const right = await openLanguageModel({ ...given, contextLength: 64 });
+    const { resets } = program;
+    await right.generate("a", { maxNewTokens: 3 }).text();
+    await right.generate("a", { maxNewTokens: 3 }).text();
+    assert.equal(program.resets, resets + 2);
+  }
 });
 
 // --- Constant methods ----------------------------------------------------------------------------------

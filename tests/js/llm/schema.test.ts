@@ -263,6 +263,36 @@ test("tokens of Hugging Face's files are held to a schema, too", async () => {
   }
 });
 
+/** An object with itself in it, in it, and so on. */
+const endless = {
+  $defs: {
+    endless: {
+      type: "object",
+      properties: { a: { $ref: "#/$defs/endless" } },
+      required: ["a"],
+    },
+  },
+  $ref: "#/$defs/endless",
+};
+
+test("ways to go on that never end are left out", async () => {
+  const { $defs } = endless;
+  const inner = { $ref: "#/$defs/endless" };
+  const schema = {
+    $defs,
+    type: "object",
+    properties: {
+      a: { anyOf: [inner, { type: "null" }] },
+      b: inner,
+      c: { type: "array", items: inner },
+    },
+    required: ["a", "c"],
+  };
+  // The model would choose the letters in this order wherever it may.
+  const text = await (await wishing('{"a":{"b":[{')).generate("", { schema }).text();
+  assert.deepEqual(JSON.parse(text), { a: null, c: [] });
+});
+
 test("schemas that cannot be kept are refused, with their places", async () => {
   const lm = await wishing("x");
   const cases: [Schema, RegExp, string?][] = [
@@ -281,6 +311,13 @@ test("schemas that cannot be kept are refused, with their places", async () => {
     [{ anyOf: [5] }, /at \/anyOf\/0 is not an object/],
     [false, /no text fits the schema/, "argument"],
     [{ $ref: "#" }, /no text fits the schema/, "argument"],
+    [endless, /no text fits the schema/, "argument"],
+    [
+      { $defs: endless.$defs, anyOf: [{ $ref: "#/$defs/endless" }, false] },
+      /no text fits the schema/,
+      "argument",
+    ],
+    [{ type: "array", items: { $ref: "#" }, minItems: 1 }, /no text fits the schema/, "argument"],
   ];
   for (const [schema, message, code = "unsupported"] of cases)
     await assert.rejects(lm.generate("", { schema }).text(), (error: SconceError) => {

@@ -1,7 +1,8 @@
 // Tokens that may come next in a text of a language. The texts of all tokens are sorted, so that those
 // with the same beginning are read together, and refused together.
 import { SconceError } from "../base/errors.js";
-import { Machine, type Language, type State } from "./grammar.js";
+import { Machine, type State } from "./grammar.js";
+import type { Language } from "./language.js";
 import type { TextTokenizer } from "./types.js";
 
 /** The texts of all tokens, as UTF-8. */
@@ -73,7 +74,7 @@ export class Constraint {
       throw new SconceError(
         "argument",
         "no text fits the schema",
-        "Check it for false, and for references that refer to themselves.",
+        "Check it for false, and give what refers to itself an end, such as null or an empty list.",
       );
   }
 

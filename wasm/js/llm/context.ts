@@ -1,12 +1,19 @@
 // The cache of a program and the tokens that it holds: new tokens are run, in calls as long as the
 // program takes, and tokens that a prompt shares with the cache are not run again.
-import { cancelled, SconceError } from "../base/errors.js";
+import { cancelled, SconceError, withCause } from "../base/errors.js";
 import { isTensorLike } from "../tensor/bytes.js";
 import { write } from "../tensor/dtypes.js";
 import { roundedNumbers } from "../tensor/numbers.js";
 import type { HostAbortSignal } from "../types/host.js";
 import type { InputValue, ProgramValueInfo, Tensor, TensorData, Value } from "../types/index.js";
-import { nextCall, type Embedding, type Encoder, type Layout, type Step } from "./layout.js";
+import {
+  nextCall,
+  takesOne,
+  type Embedding,
+  type Encoder,
+  type Layout,
+  type Step,
+} from "./layout.js";
 import type { MediaRows } from "./media.js";
 import { pause } from "./pause.js";
 import { Scores } from "./scores.js";
@@ -64,6 +71,8 @@ export interface ContextFacts {
   readonly isRemote: boolean;
   /** False if the state cannot go back to an earlier position. */
   readonly canRewind: boolean;
+  /** True if the caller alone says how long the cache is. */
+  readonly isUnchecked?: boolean;
 }
 
 /** A row of a picture or of sound. */
@@ -87,6 +96,7 @@ export class Context {
   private readonly placed = new Map<number, PlacedRow>();
   private paused = performance.now();
   private readonly scores: Scores;
+  private isLongEnough: boolean;
 
   constructor(
     private readonly program: LanguageProgram,
@@ -94,6 +104,7 @@ export class Context {
     private readonly facts: ContextFacts,
   ) {
     this.scores = new Scores(layout.prefill.vocabulary);
+    this.isLongEnough = !(facts.isUnchecked && facts.canRewind && layout.prefill.isCached);
   }
 
   /** The most tokens. */
@@ -125,6 +136,31 @@ export class Context {
       "another language model has used the program, and with it the cache",
       "Load the file once for each language model, or read one answer to its end before the next.",
     );
+  }
+
+  /** Throws if the cache has no last position: the caller's length was wrong. It is tried once. */
+  async checkLength(signal: HostAbortSignal | undefined): Promise<void> {
+    const step = this.layout.decode ?? this.layout.prefill;
+    if (this.isLongEnough || !takesOne(step)) return;
+    await this.reset();
+    try {
+      await this.call(step, [0], signal, this.length - 1);
+    } catch (error) {
+      if (!(error instanceof SconceError) || error.code !== "index") throw error;
+      const { message } = error;
+      throw withCause(
+        new SconceError(
+          "option",
+          `'contextLength' is ${this.length}, and the cache of the program is shorter: ${message}`,
+          "Pass the length of the cache that the model was exported with.",
+        ),
+        error,
+      );
+    } finally {
+      this.tokens = [];
+      this.isStale = true;
+    }
+    this.isLongEnough = true;
   }
 
   /**
@@ -189,10 +225,10 @@ export class Context {
     step: Step,
     tokens: readonly number[],
     signal: HostAbortSignal | undefined,
+    start = this.tokens.length,
   ): Promise<Float32Array> {
     this.checkWriter();
     writers.set(this.program, this);
-    const start = this.tokens.length;
     const size = step.isDynamic ? tokens.length : step.length;
     if (size > tokens.length && start + size > this.length)
       throw new SconceError(

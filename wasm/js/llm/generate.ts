@@ -147,6 +147,7 @@ export class RunningGeneration implements Generation {
       await context.encode(encoder.method, prompt, signal);
       return context.add([encoder.start], signal);
     }
+    await context.checkLength(signal);
     timing.reused = await context.keep(prompt);
     return context.add(prompt.slice(timing.reused), signal);
   }

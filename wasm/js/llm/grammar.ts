@@ -1,15 +1,8 @@
 // Languages of texts as trees of bytes, sequences, choices and repetitions, and a machine that reads them
 // byte by byte, because a token may end within a character. Its states are sets of stacks, made when they are first met.
 import { SconceError } from "../base/errors.js";
-
-/** A language. Objects are compared by identity, so that one object may be a part of many. */
-export type Language =
-  | { readonly kind: "byte"; readonly has: (byte: number) => boolean }
-  | { readonly kind: "sequence"; readonly parts: readonly Language[] }
-  | { readonly kind: "choice"; readonly options: readonly Language[] }
-  | { readonly kind: "repeat"; readonly part: Language; readonly min: number; readonly max: number }
-  /** A language that is known later, so that it may contain itself. */
-  | { readonly kind: "later"; readonly get: () => Language };
+import { finiteWithin } from "./finite.js";
+import type { Language } from "./language.js";
 
 /** One of some bytes. */
 export const byte = (has: (byte: number) => boolean): Language => ({ kind: "byte", has });
@@ -77,10 +70,14 @@ export class Machine {
   private readonly frames = new Map<string, Frame>();
   private readonly languages = new Map<Language, number>();
   private readonly states = new Map<string, State>();
+  /** The languages with texts of finite length. Others are no way to go on: they never end. */
+  private readonly finite: ReadonlySet<Language>;
   readonly first: State;
 
   constructor(language: Language) {
-    this.first = this.stateOf([this.frame(language, 0, undefined)]);
+    this.finite = finiteWithin(language);
+    const isFinite = this.finite.has(language);
+    this.first = this.stateOf(isFinite ? [this.frame(language, 0, undefined)] : []);
   }
 
   private frame(language: Language, at: number, next: Frame | undefined): Frame {
@@ -129,11 +126,13 @@ export class Machine {
         return [this.frame(part, 0, isLast ? next : this.frame(language, at + 1, next))];
       }
       case "choice":
-        return language.options.map((option) => this.frame(option, 0, next));
+        return language.options
+          .filter((option) => this.finite.has(option))
+          .map((option) => this.frame(option, 0, next));
       case "repeat": {
         const { part, min, max } = language;
         const ends = at >= min ? [next] : [];
-        if (at >= max) return ends;
+        if (at >= max || !this.finite.has(part)) return ends;
         // Beyond the least and without a most, the count makes no difference.
         const count = max === Infinity ? Math.min(at + 1, min) : at + 1;
         return [...ends, this.frame(part, 0, this.frame(language, count, next))];

@@ -2,17 +2,8 @@
 // keyword that would be ignored is an error.
 import { isObject, jsonFor } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
-import {
-  anyOf,
-  between,
-  byte,
-  choice,
-  literal,
-  optional,
-  repeat,
-  sequence,
-  type Language,
-} from "./grammar.js";
+import { anyOf, between, byte, choice, literal, optional, repeat, sequence } from "./grammar.js";
+import type { Language } from "./language.js";
 
 /** Keywords that say nothing about the texts, or that any text of the language fits. */
 const ANNOTATIONS = new Set([

@@ -225,7 +225,8 @@ export function layoutOf(methods: readonly ProgramMethodInfo[]): Layout {
   return layout;
 }
 
-const takesOne = ({ length, isDynamic }: Step): boolean => length === 1 || isDynamic;
+/** True if a call may have a single token. */
+export const takesOne = ({ length, isDynamic }: Step): boolean => length === 1 || isDynamic;
 
 function checkLayout({ prefill, decode, embedding, encoder }: Layout): void {
   const steps = decode ? [prefill, decode] : [prefill];

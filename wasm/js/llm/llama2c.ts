@@ -53,12 +53,14 @@ export class Llama2cTokenizer implements TextTokenizer {
   /** The stories end with the token that begins the next one. */
   readonly eosIds = [BEGIN, END];
   readonly vocabularySize: number;
+  readonly longestToken: number;
   private readonly pieces: readonly Piece[];
   private readonly tokens = new Map<string, number>();
 
   constructor(file: Uint8Array) {
     this.pieces = readPieces(file);
     this.vocabularySize = this.pieces.length;
+    this.longestToken = this.pieces.reduce((most, { bytes }) => Math.max(most, bytes.length), 1);
     this.pieces.forEach(({ bytes }, token) => this.tokens.set(keyOf(bytes), token));
   }
 

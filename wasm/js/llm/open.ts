@@ -43,6 +43,8 @@ interface Facts {
   readonly bosId: number | undefined;
   readonly start: number | undefined;
   readonly isSliding: boolean;
+  /** True if the caller alone says how long the cache is. */
+  readonly isUnchecked: boolean;
   /** True if the length is the largest call's, and the cache may be longer. */
   readonly isGuessed: boolean;
 }
@@ -102,6 +104,7 @@ function factsOf(
     bosId: metadata.id("get_bos_id") ?? tokenizer.bosId,
     start: metadata.id("decoder_start_token_id"),
     isSliding: window !== undefined,
+    isUnchecked: declared === undefined && given.contextLength !== undefined,
     isGuessed,
   };
 }
@@ -167,10 +170,12 @@ class ProgramModel implements LanguageModel {
 
   /** Gives the tokens of a prompt, when a generation asks for them. */
   private prompted(read: () => Prompt, options: GenerateOptions): () => Promise<readonly number[]> {
-    const { context } = this.writer;
+    const { context, encoder } = this.writer;
     const { signal, templateVariables } = options;
     return () => {
-      const items = this.prompts.read(read(), templateVariables);
+      const prompt = read();
+      this.prompts.checkLength(prompt, encoder?.method.length ?? context.length);
+      const items = this.prompts.read(prompt, templateVariables);
       return this.prompts.encoded(items, context, (method, inputs) =>
         context.other(this.program, method, inputs, signal),
       );
@@ -206,6 +211,7 @@ class ProgramModel implements LanguageModel {
         "the program gives scores of tokens, and no embeddings",
         "Export a sentence encoder, or add a method 'embed'.",
       );
+    this.prompts.checkLength(`${text}`, this.embedding.length);
     const ids = this.prompts.read(`${text}`).map(Number);
     return embed(this.program, this.embedding, ids, options.signal);
   }
@@ -297,6 +303,7 @@ export async function openLanguageModel(options: LanguageModelOptions): Promise<
     length: facts.length,
     chunk: facts.chunk,
     isRemote: isPromise(report),
+    isUnchecked: facts.isUnchecked,
     canRewind: canRewind ?? !(facts.isSliding || methods.some(isForgetful)),
   });
   let texts: TokenTexts | undefined;

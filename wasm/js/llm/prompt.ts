@@ -1,5 +1,5 @@
 // Prompts of all forms as tokens, and as rows of pictures and sound among them.
-import { badArgument } from "../base/check.js";
+import { badArgument, isObject } from "../base/check.js";
 import { SconceError } from "../base/errors.js";
 import type { Context } from "./context.js";
 import { isMediaPart, type Media, type MediaPart, type RunMethod } from "./media.js";
@@ -16,6 +16,16 @@ import type {
 
 /** A token, or a part that becomes rows. */
 export type PromptItem = number | MediaPart;
+
+/** The characters of all texts of a prompt. */
+function lengthOf(prompt: unknown, depth = 0): number {
+  if (typeof prompt === "string") return prompt.length;
+  // Messages, a message, its parts, a part: what lies deeper is refused when it is read.
+  if (depth > 3 || !isObject(prompt)) return 0;
+  const isList = Array.isArray(prompt);
+  const inner: readonly unknown[] = isList ? prompt : [prompt["content"], prompt["text"]];
+  return inner.reduce<number>((sum, one) => sum + lengthOf(one, depth + 1), 0);
+}
 
 /** Makes prompts of a model. */
 export class Prompts {
@@ -34,6 +44,21 @@ export class Prompts {
       "argument",
       "the model has no chat template, which messages need",
       "Pass tokenizer_config.json as tokenizerConfig, chat_template.jinja as chatTemplate, or a function.",
+    );
+  }
+
+  /**
+   * Throws if the texts of a prompt cannot fit into so many tokens. Splitting them into tokens would
+   * take long, and be in vain.
+   */
+  checkLength(prompt: Prompt, tokens: number): void {
+    const most = (this.tokenizer.longestToken ?? Infinity) * tokens;
+    const length = lengthOf(prompt);
+    if (length <= most) return;
+    throw new SconceError(
+      "limit",
+      `the prompt has ${length} characters, and the context has room for ${tokens} tokens, which stand for ${most} at most`,
+      "Shorten the prompt, leave out old messages, or export the model with a longer cache.",
     );
   }
 

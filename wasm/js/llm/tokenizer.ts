@@ -8,6 +8,8 @@ import { byteLevelBytes, byteOf } from "./token_bytes.js";
 import type { TextTokenizer, TokenizerFile } from "./types.js";
 
 const ID_MAX = 2 ** 31 - 1;
+/** Normalizers may take spaces out of a text, and unknown words may be one token. */
+const LONGEST_LEAST = 64;
 
 const isTokenizer = (value: unknown): value is TextTokenizer =>
   isObject(value) && typeof value["encode"] === "function" && typeof value["decode"] === "function";
@@ -59,8 +61,11 @@ async function ofJson(json: object, config: object): Promise<TextTokenizer> {
     text === undefined ? undefined : made.token_to_id(text);
   const bosId = idOf(special["bos_token"]);
   const eosId = idOf(special["eos_token"]);
-  let most = -1;
-  for (const id of made.get_vocab(true).values()) most = Math.max(most, id);
+  let [most, longest] = [-1, LONGEST_LEAST];
+  for (const [text, id] of made.get_vocab(true)) {
+    most = Math.max(most, id);
+    longest = Math.max(longest, text.length);
+  }
   return {
     encode: (text, { addSpecialTokens = true } = {}) =>
       text === "" ? [] : made.encode(text, { add_special_tokens: addSpecialTokens }),
@@ -73,6 +78,7 @@ async function ofJson(json: object, config: object): Promise<TextTokenizer> {
     ...(bosId !== undefined && { bosId }),
     ...(eosId !== undefined && { eosIds: [eosId] }),
     vocabularySize: most + 1,
+    longestToken: longest,
   };
 }
 

@@ -49,6 +49,11 @@ export interface TextTokenizer {
   readonly eosIds?: readonly number[];
   /** The number of token ids, the special ones included. */
   readonly vocabularySize?: number;
+  /**
+   * The most characters that a token stands for. Texts that are longer than the context could hold are
+   * then refused before they are split into tokens.
+   */
+  readonly longestToken?: number;
 }
 
 /** A file: its text, its bytes, a Blob, or the object that its JSON stands for. */

@@ -1,7 +1,8 @@
 // The flags of commands that generate text, and the values that they stand for.
 import type { Flags } from "../shell/flag.js";
 import type { ValuesOf } from "../shell/command.js";
-import { readWhole } from "../files/files.js";
+import { SconceError, withCause } from "../../base/errors.js";
+import { readWhole, reason } from "../files/files.js";
 import { UsageError } from "../usage.js";
 import { jsonOf } from "../../llm/files.js";
 import type { GenerateOptions } from "../../llm/types.js";
@@ -71,9 +72,26 @@ function numberOf(flag: string, text: string): number {
   throw new UsageError(`--${flag} takes a number, not '${text}'`);
 }
 
+/** Advice for each flag that names a file. */
+const FILES = {
+  tokenizer:
+    "Give the path of the model's tokenizer.json, which comes with it from Hugging Face, or of tokenizer.bin of llama2.c.",
+  schema: "Give the path of a file with a JSON schema.",
+} as const;
+
+/** Reads the file that a flag names. */
+export function readNamed(flag: keyof typeof FILES, path: string): Uint8Array {
+  try {
+    return readWhole(path);
+  } catch (error) {
+    const message = `--${flag}: cannot read ${path}: ${reason(error)}`;
+    throw withCause(new SconceError("io", message, FILES[flag]), error);
+  }
+}
+
 /** The schema in a file. The library checks it. */
 function schemaIn(path: string): NonNullable<GenerateOptions["schema"]> {
-  const json = jsonOf(readWhole(path), path);
+  const json = jsonOf(readNamed("schema", path), path);
   return json as Readonly<Record<string, unknown>>;
 }
 
