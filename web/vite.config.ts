@@ -20,7 +20,8 @@ const SAMPLES: Record<string, string> = {
 };
 
 /** The scripts of language models, which come with the first conversation. */
-const LANGUAGE = /dist\/llm\/|src\/(actions\/(compared|talk)|views\/TalkView|talk)\.tsx?$/;
+const LANGUAGE =
+  /dist\/llm\/|src\/(actions\/(attached|compared|media|sound|speech|talk)|views\/(SpeechView|TalkView)|subtitles|talk)\.tsx?$/;
 
 function samples(): Plugin {
   return {
@@ -67,6 +68,7 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "first", tags: ["$initial"] },
+            { name: "face", test: /actions\/face\.ts$|FaceView\.tsx$|faces\.mjs$/ },
             { name: "talk", test: LANGUAGE },
             // Packages that only tokenizer.json and chat templates need.
             { name: "tokenizers", test: /@huggingface\/tokenizers/ },

@@ -109,7 +109,8 @@ const page = {
   graph: [],
   "graph.worker.ts": ["graph"],
   "looks.ts": [],
-  "state.ts": ["looks.ts", "graph"],
+  "speech.ts": [],
+  "state.ts": ["looks.ts", "graph", "speech.ts"],
   "derived.ts": ["state.ts", "looks.ts"],
   "changes.ts": [],
   "ui/format.ts": [],
@@ -120,11 +121,13 @@ const page = {
   "talk.ts": ["state.ts"],
   "words.ts": ["looks.ts", "state.ts", "ui/format.ts"],
   "delegates.ts": ["derived.ts", "state.ts", "ui/syntax.ts"],
+  "subtitles.ts": ["speech.ts"],
   "profile.ts": ["derived.ts", "state.ts", "ui/families.ts"],
   "graph.ts": ["delegates.ts", "graph", "ui/format.ts", ...shown],
   "arrays.worker.ts": ["state.ts", "ui/numbers.ts"],
   actions: [
     ...["arrays.worker.ts", "graph.ts", "graph", "profile.ts", "talk.ts", "words.ts"],
+    ...["speech.ts", "subtitles.ts"],
     ...words,
     ...shown,
   ],
@@ -132,7 +135,8 @@ const page = {
   ui: ["actions.ts", "delegates.ts", "graph", ...words, ...shown],
   views: [
     ...["actions.ts", "actions", "ui", "words.ts", "changes.ts", "delegates.ts", "profile.ts"],
-    ...["quantized.ts", "talk.ts", "graph.ts", "graph", ...words, ...shown],
+    ...["quantized.ts", "speech.ts", "subtitles.ts", "talk.ts"],
+    ...["graph.ts", "graph", ...words, ...shown],
   ],
   "main.tsx": ["actions.ts", "state.ts", "views"],
 };

@@ -4,14 +4,6 @@ export { setTolerance, takeCase, verifyCases } from "./actions/cases.js";
 export { chooseFiles, chooseTokenizer, watchDrops } from "./actions/drops.js";
 export { engine } from "./actions/engine.js";
 export { saveRecord, takeRecordInputs, watchRecord } from "./actions/etrecord.js";
-export {
-  findFaces,
-  showPicture,
-  showSamplePhoto,
-  startCamera,
-  stopCamera,
-  video,
-} from "./actions/face.js";
 export { cancel } from "./actions/task.js";
 export {
   closeBox,

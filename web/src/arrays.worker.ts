@@ -2,6 +2,7 @@
 // reading .npy files, saying what a result is like. The page itself never loops over elements.
 import { readNpy } from "@sconce/cli/files/npy.js";
 import { SconceError } from "@sconce/base/errors.js";
+import { FRAMES, melFeatures } from "@sconce/llm/mel.js";
 import { fill, makeTensor } from "@sconce/tensor/fill.js";
 import type { Port, Request } from "@sconce/worker/messages.js";
 import { Server } from "@sconce/worker/server.js";
@@ -34,6 +35,8 @@ export interface Arrays {
   look(values: readonly Value[]): OutputView[];
   /** Reads an array that a program is calibrated on. */
   readFinite(file: Blob, name: string, dtype: DType | undefined): Promise<Tensor>;
+  /** The features of 30 seconds of sound, as Whisper takes them. */
+  features(samples: Float32Array<ArrayBuffer>, bands: number): Tensor;
 }
 
 function makeOne(filling: Filling): Value {
@@ -75,6 +78,11 @@ const arrays: Arrays = {
   make: (fillings) => inMemory(() => fillings.map(makeOne)),
   look: (values) => inMemory(() => values.map(viewOf)),
   read,
+  features: (samples, bands) => ({
+    dtype: "float32",
+    shape: [1, bands, FRAMES],
+    data: melFeatures(samples, bands),
+  }),
   async readFinite(file, name, dtype) {
     const tensor = await read(file, name, dtype);
     const { nanCount, count } = inMemory(() => viewOf(tensor)) as TensorView;

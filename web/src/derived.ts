@@ -103,6 +103,27 @@ export const looksLikeLanguageModel = computed(
   () => app.program.value?.methods.some(takesTokens) ?? false,
 );
 
+/** True for an encoder of sound: it takes samples, or bands of 3,000 frames, and nothing else. */
+function hears({ name, inputs }: ProgramMethodInfo): boolean {
+  const [sound, ...others] = inputs;
+  const shape = sound?.shape ?? [];
+  const isSound = shape.length < 3 || shape.at(-1) === 3000;
+  return /^encoder?$/.test(name) && others.length === 0 && isSound && sound?.dtype !== "int64";
+}
+
+/** True if the program has the form of Whisper: an encoder of sound, and a decoder that writes. */
+export const looksLikeSpeech = computed(() => {
+  const methods = app.program.value?.methods ?? [];
+  return methods.some(hears) && methods.some(({ name }) => /^(text_)?decoder?$/.test(name));
+});
+
+/** True if messages may have pictures, or sound: the program has an encoder of them. */
+export const takesParts = computed(() => {
+  const has = (encoder: string): boolean =>
+    app.program.value?.methods.some(({ name }) => name === encoder) ?? false;
+  return { image: has("vision_encoder"), audio: has("audio_encoder") };
+});
+
 /** Why the current method cannot run, where that is known before it is tried. */
 export const runFault = computed(() => programMethod.value && delegated(programMethod.value));
 
@@ -119,7 +140,10 @@ const isShown = (name: View): boolean => {
   if (name === "cases") return app.cases.value.list.length > 0;
   if (name === "changes") return neighbourStep(app.step.value, -1) !== undefined;
   if (name === "record") return app.recordName.value !== "";
-  if (name === "talk") return app.document.value?.tokenizer !== undefined;
+  if (name === "talk" || name === "speech")
+    return (
+      app.document.value?.tokenizer !== undefined && (name === "speech") === looksLikeSpeech.value
+    );
   return name === "call" ? kind !== "record" : name !== "summary" || kind === "pt2";
 };
 
@@ -131,10 +155,12 @@ export const viewsOfStep = computed((): readonly View[] =>
   version.value || hasOwnViews(app.step.value) ? viewsFor(app.step.value).filter(isShown) : [],
 );
 
-export const view = computed(
-  (): View =>
-    app.views.value[app.step.value] ?? viewsOfStep.value[0] ?? viewsFor(app.step.value)[0]!,
-);
+export const view = computed((): View => {
+  const [chosen, shown] = [app.views.value[app.step.value], viewsOfStep.value];
+  // It is not known before the program is there whether it talks or hears.
+  const isThere = shown.length === 0 || shown.includes(chosen!);
+  return (isThere ? chosen : undefined) ?? shown[0] ?? viewsFor(app.step.value)[0]!;
+});
 
 /** Key of the rows and lines that the current version shows. */
 export const listKey = computed(() =>

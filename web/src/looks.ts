@@ -18,6 +18,7 @@ export const VIEWS = {
   file: { title: "File", key: "f", isFor: (step) => step === "program" },
   planned: { title: "Memory", key: "m", isFor: (step) => step === "program" },
   talk: { title: "Talk", key: "l", isFor: (step) => step === "run" },
+  speech: { title: "Speech", key: "e", isFor: (step) => step === "run" },
   call: { title: "Call", key: "c", isFor: (step) => step === "run" },
   cases: { title: "Cases", key: "k", isFor: (step) => step === "run" },
   record: { title: "Record", key: "r", isFor: (step) => step === "run" },

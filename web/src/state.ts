@@ -4,6 +4,7 @@
 import { signal } from "@preact/signals";
 import type { Chosen } from "@sconce/call/options.js";
 import { DIALECTS, type Dialect } from "@sconce/border/steps.gen.js";
+import type { MessagePart } from "@sconce/llm/types.js";
 import type {
   CaseVerdict,
   CompilationReport,
@@ -31,6 +32,7 @@ import type {
 import type { Face } from "../../examples/faces.mjs";
 import type { Scene } from "./graph/model.js";
 import type { StepId, View } from "./looks.js";
+import { NO_SPEECH } from "./speech.js";
 
 /** "absent": this kind of file, or this way to lower it, has no such step. */
 type StepStatus = "idle" | "running" | "done" | "failed" | "absent";
@@ -109,6 +111,8 @@ export interface TokenizerFiles {
   config: Blob | null;
   /** chat_template.jinja. */
   template: Blob | null;
+  /** preprocessor_config.json: how pictures are normalized. */
+  preprocessor: Blob | null;
 }
 
 export type SampleId = "story" | "face" | "mlp";
@@ -197,9 +201,20 @@ export interface RunState {
   repeat: number;
 }
 
+/** A picture or a recording in a message. */
+export interface Attachment {
+  kind: "image" | "audio";
+  name: string;
+  /** The address of the picture, for its thumbnail. */
+  url: string;
+  /** The part of the message, as the library takes it. */
+  part: MessagePart;
+}
+
 /** A message and its answer, or a text and how the model goes on with it. */
 export interface Turn {
   given: string;
+  attached: readonly Attachment[];
   /** The answer as far as it is there. */
   text: string;
   /** Why it ended, where the model did not end it. */
@@ -234,6 +249,8 @@ export interface Talk {
   /** True if the model has a chat template, and so takes messages. */
   takesMessages: boolean;
   draft: string;
+  /** The pictures and recordings that go with the draft. */
+  attached: readonly Attachment[];
   /** Why the draft cannot be used; empty when it can. */
   fault: string;
   settings: TalkSettings;
@@ -252,6 +269,7 @@ const NO_TALK: Talk = {
   status: "idle",
   takesMessages: false,
   draft: "",
+  attached: [],
   fault: "",
   settings: {
     system: "",
@@ -480,6 +498,7 @@ export const app = {
   runs: signal<Readonly<Record<string, RunState>>>({}),
   cases: signal(NO_CASES),
   talk: signal(NO_TALK),
+  speech: signal(NO_SPEECH),
   faces: signal(NO_FACES),
 
   /** The memory plans of the program's file; null until they are shown. */
@@ -527,6 +546,7 @@ export function clearDocument(): void {
   app.runs.value = {};
   app.cases.value = NO_CASES;
   app.talk.value = NO_TALK;
+  app.speech.value = NO_SPEECH;
   app.faces.value = NO_FACES;
   app.filePlans.value = null;
   app.planned.value = null;

@@ -130,7 +130,7 @@ function reflected(at: number): number {
 /**
  * The features [count, 3000] of 30 seconds of sound. Shorter sound is followed by silence.
  */
-export function melFeatures(samples: Float32Array, count: number): Float32Array {
+export function melFeatures(samples: Float32Array, count: number): Float32Array<ArrayBuffer> {
   const filters = filtersOf(count);
   const transform = new Transform();
   const [re, im] = [new Float64Array(SIZE), new Float64Array(SIZE)];

@@ -102,7 +102,8 @@ interface Heard {
 
 class Hearing implements Transcription {
   private isRead = false;
-  private language: string | undefined;
+  language: string | undefined;
+  position = 0;
 
   constructor(
     private readonly parts: Parts,
@@ -141,9 +142,10 @@ class Hearing implements Transcription {
     parts.isBusy = true;
     try {
       for (let at = 0; at < samples.length;) {
+        this.position = at / SAMPLE_RATE;
         const heard = await this.window(samples.subarray(at, at + WINDOW_SAMPLES));
         const length = Math.min(WINDOW_SAMPLES, samples.length - at) / SAMPLE_RATE;
-        const { segments, seconds } = this.cut(heard, at / SAMPLE_RATE, length);
+        const { segments, seconds } = this.cut(heard, this.position, length);
         yield* segments;
         at += Math.max(1, Math.round(seconds * SAMPLE_RATE));
       }

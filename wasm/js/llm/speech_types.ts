@@ -55,6 +55,10 @@ export interface Transcript {
 
 /** A transcription, which runs while its segments are read. It can be read once. */
 export interface Transcription extends AsyncIterable<SpeechSegment> {
+  /** The language: the one that was given, or the one that the model has recognised so far. */
+  readonly language: string | undefined;
+  /** The second at which the window begins that is heard now. */
+  readonly position: number;
   /** Runs to the end. Gives all of it. */
   result(): Promise<Transcript>;
 }

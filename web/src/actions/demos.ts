@@ -1,6 +1,5 @@
 // The samples: each does the whole thing on one click, from its .pt2 to a result.
 import { app, type SampleId } from "../state.js";
-import { findFaces, showSamplePhoto } from "./face.js";
 import { lowerDocument } from "./lower.js";
 import { report } from "./problems.js";
 import { runMethod } from "./run.js";
@@ -10,6 +9,7 @@ import { sampleDocument } from "./samples.js";
 const THEN: Record<SampleId, () => Promise<void>> = {
   story: async () => (await import("./talk.js")).say(),
   face: async () => {
+    const { findFaces, showSamplePhoto } = await import("./face.js");
     await showSamplePhoto();
     await findFaces();
   },

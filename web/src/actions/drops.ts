@@ -15,7 +15,10 @@ function choose(accept: string): void {
 }
 
 export const chooseFiles = (): void =>
-  choose(`.pt2,.pte,.bpte,.ptd,.etrecord,.etdp,.npy,image/*,${TOKENIZER}`);
+  choose(`.pt2,.pte,.bpte,.ptd,.etrecord,.etdp,.npy,image/*,audio/*,${TOKENIZER}`);
+
+/** Chooses files of some types for a part of the page, which takes them as if they were dropped. */
+export const chooseTypes = choose;
 
 /** Chooses tokenizer.json and what belongs to it, for the program that is open. */
 export const chooseTokenizer = (): void => choose(TOKENIZER);

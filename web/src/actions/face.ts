@@ -5,6 +5,7 @@ import { app, setStep, type Faces } from "../state.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
 import { fetchAsset } from "./files.js";
 import { loadedProgram } from "./handles.js";
+import { pictures } from "./pictures.js";
 import { fault, report } from "./problems.js";
 
 let picture: ImageBitmap | undefined;
@@ -88,11 +89,11 @@ export async function findFaces(): Promise<void> {
 }
 
 /** The camera goes off and the picture goes, with the document that they belong to. */
-export function forgetPicture(): void {
+pictures.forget = () => {
   stopCamera();
   picture = undefined;
   if (app.faces.value.url) URL.revokeObjectURL(app.faces.value.url);
-}
+};
 
 async function show(blob: Blob, source: Faces["source"]): Promise<void> {
   stopCamera();

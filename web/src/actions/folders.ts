@@ -5,7 +5,7 @@ import { fault, note } from "./problems.js";
 export type Folder = FileSystemDirectoryEntry;
 
 const OPENED =
-  /\.(pt2|pte|bpte|ptd|etrecord|etdp|npy|jinja)$|tokenizer(_config)?\.json$|tokenizer\.bin$/i;
+  /\.(pt2|pte|bpte|ptd|etrecord|etdp|npy|jinja)$|(tokenizer(_config)?|preprocessor_config)\.json$|tokenizer\.bin$/i;
 
 /** A folder with more is no model's: a home folder, or a disk. */
 const ENTRIES_MAX = 2000;

@@ -15,9 +15,9 @@ import { versionOf } from "../derived.js";
 import { app, clearDocument, setStep, type Document, type TokenizerFiles } from "../state.js";
 import { takeCases } from "./cases.js";
 import { engine, isCancelled } from "./engine.js";
-import { forgetPicture } from "./face.js";
 import { checkRoom, download, stemOf } from "./files.js";
 import { handles, loadedProgram, release, using, type Files } from "./handles.js";
+import { pictures } from "./pictures.js";
 import { runTask, type Task } from "./task.js";
 import { note, report, showWarnings } from "./problems.js";
 import { forgetProfiles } from "./profiles.js";
@@ -221,7 +221,7 @@ async function fetchFiles(task: Task, document: Document): Promise<Document> {
 /** Ends what is done with the document that is open, and gives everything of it back. */
 export function closeDocument(): void {
   forgetTalk();
-  forgetPicture();
+  pictures.forget();
   release();
   forgetProfiles();
   clearDocument();

@@ -5,7 +5,6 @@ import type { ProgramReport } from "@sconce/types/index.js";
 import { app, type Document, type MethodFile, type TokenizerFiles } from "../state.js";
 import { leaveSample } from "./address.js";
 import { engine, isCancelled } from "./engine.js";
-import { showPicture } from "./face.js";
 import { filesIn, type Folder } from "./folders.js";
 import { handles } from "./handles.js";
 import { cancel, freed } from "./task.js";
@@ -27,6 +26,7 @@ type Kind =
   | "etdp"
   | "values"
   | "image"
+  | "sound"
   | "npy"
   | keyof TokenizerFiles
   | "unknown";
@@ -36,7 +36,11 @@ const TOKENIZER_NAMES: readonly (readonly [RegExp, keyof TokenizerFiles])[] = [
   [/tokenizer_config\.json$/i, "config"],
   [/tokenizer\.(json|bin)$/i, "tokenizer"],
   [/\.jinja$/i, "template"],
+  [/preprocessor_config\.json$/i, "preprocessor"],
 ];
+
+/** Types of files that systems may not know. */
+const SOUND = /\.(wav|mp3|m4a|aac|ogg|oga|opus|flac|weba)$/i;
 
 function isKind(word: string): word is Kind {
   return ["pt2", "pte", "ptd", "etrecord", "etdp"].includes(word);
@@ -91,6 +95,7 @@ const ofTokenizer = ({ name }: File): keyof TokenizerFiles | undefined =>
 
 async function detect(file: File): Promise<Kind> {
   if (file.type.startsWith("image/")) return "image";
+  if (/^(audio|video)\//.test(file.type) || SOUND.test(file.name)) return "sound";
   if (/\.npy$/i.test(file.name)) return "npy";
   const part = ofTokenizer(file);
   if (part) return part;
@@ -122,10 +127,12 @@ async function sort(files: readonly File[]): Promise<Sorted> {
     etdp: [],
     values: [],
     image: [],
+    sound: [],
     npy: [],
     tokenizer: [],
     config: [],
     template: [],
+    preprocessor: [],
     unknown: [],
   };
   files.forEach((file, i) => sorted[kinds[i]!].push(file));
@@ -137,7 +144,8 @@ function leave(files: readonly { readonly name: string }[], why: string, hint: s
 }
 
 /** Files that have no use together with the others, and the reasons. */
-function leftOut({ pt2, pte, ptd, image, tokenizer, config, template, unknown }: Sorted): Error[] {
+function leftOut(sorted: Sorted): Error[] {
+  const { pt2, pte, ptd, tokenizer, config, template, preprocessor, unknown } = sorted;
   const takesData = pte.length > 0 || app.document.value?.kind === "pte";
   return [
     ...(pt2.length > 0
@@ -146,10 +154,9 @@ function leftOut({ pt2, pte, ptd, image, tokenizer, config, template, unknown }:
     ...(pt2.length > 0 || !takesData
       ? leave(ptd, "a .ptd holds weights only", "Drop it together with the .pte that needs it.")
       : []),
-    ...[tokenizer, config, template].flatMap((files) =>
+    ...[tokenizer, config, template, preprocessor].flatMap((files) =>
       leave(files.slice(1), "a model has one tokenizer", "Drop the model with one of them."),
     ),
-    ...leave(image.slice(1), "the page shows one picture at a time", "Choose it on its own."),
     ...leave(
       unknown,
       "it is neither a .pt2 nor a .pte, and no record of one",
@@ -209,16 +216,17 @@ function opener({ pt2, pte, ptd, ...rest }: Sorted): (() => Promise<boolean>) | 
 
 type TokenizerSorted = Pick<Sorted, keyof TokenizerFiles>;
 
-const tokenizerOf = ({ tokenizer, config, template }: TokenizerSorted): TokenizerFiles => ({
-  tokenizer: tokenizer[0] ?? null,
-  config: config[0] ?? null,
-  template: template[0] ?? null,
+const tokenizerOf = (sorted: TokenizerSorted): TokenizerFiles => ({
+  tokenizer: sorted.tokenizer[0] ?? null,
+  config: sorted.config[0] ?? null,
+  template: sorted.template[0] ?? null,
+  preprocessor: sorted.preprocessor[0] ?? null,
 });
 
 /** Files of a tokenizer for the model that is open: those that it had and the new ones. */
 function addTokenizer(files: TokenizerFiles): Error[] {
   const { value: document } = app.document;
-  const all = [files.tokenizer, files.config, files.template].filter((file) => file !== null);
+  const all = Object.values(files).filter((file) => file !== null);
   if (!document || document.kind === "record")
     return leave(all as File[], "it belongs to a model", "Drop it together with the model.");
   const { tokenizer: had } = document;
@@ -228,6 +236,7 @@ function addTokenizer(files: TokenizerFiles): Error[] {
     tokenizer: files.tokenizer ?? kept?.tokenizer ?? null,
     config: files.config ?? kept?.config ?? null,
     template: files.template ?? kept?.template ?? null,
+    preprocessor: files.preprocessor ?? kept?.preprocessor ?? null,
   };
   if (!tokenizer.tokenizer)
     return leave(
@@ -265,16 +274,20 @@ async function openSorted(sorted: Sorted, unused: readonly Error[]): Promise<voi
   warn(unused);
   const isOpen = (await opening) ?? true;
   if (mine !== arrivals) return;
-  const { npy, image, etrecord, etdp, values, tokenizer, config, template } = sorted;
-  const others = [...etrecord, ...etdp, ...values, ...npy, ...image.slice(0, 1)];
-  const isOfTokenizer = tokenizer.length + config.length + template.length > 0;
+  const { npy, image, sound, etrecord, etdp, values, tokenizer } = sorted;
+  const others = [...etrecord, ...etdp, ...values, ...npy, ...image, ...sound];
+  const files = tokenizerOf(sorted);
+  const isOfTokenizer = Object.values(files).some((file) => file !== null);
   if (!isOpen) warn(leave(others, "its model was not opened", "Drop both again."));
   else {
     if (open && tokenizer.length > 0) showTalk();
-    else if (isOfTokenizer) warn(addTokenizer(tokenizerOf(sorted)));
+    else if (isOfTokenizer) warn(addTokenizer(files));
     if (hasRecords(sorted)) await openRecordFiles(sorted);
     if (npy.length > 0) warn(await takeArrays(npy));
-    if (image.length > 0) await showPicture(image[0]!);
+    if (image.length + sound.length > 0) {
+      const { takeMedia } = await import("./media.js");
+      await takeMedia(image, sound);
+    }
   }
 }
 

@@ -88,5 +88,8 @@ export async function fetchSample(id: SampleId): Promise<Pick<Document, "files" 
   const fetched = await Promise.all(files.map(fetchOne));
   if (tokenizer === undefined) return { files: fetched };
   const blob = await fetchAsset(tokenizer);
-  return { files: fetched, tokenizer: { tokenizer: blob, config: null, template: null } };
+  return {
+    files: fetched,
+    tokenizer: { tokenizer: blob, config: null, template: null, preprocessor: null },
+  };
 }

@@ -6,14 +6,16 @@ import type {
   FinishReason,
   GenerationSummary,
   LanguageModel,
+  LanguageModelOptions,
   LanguageProgram,
+  MessagePart,
   Prompt,
 } from "@sconce/llm/types.js";
 import { PHASES } from "@sconce/border/steps.gen.js";
 import { SconceError } from "@sconce/base/errors.js";
 import { isTensorLike } from "@sconce/tensor/bytes.js";
 import type { InputValue, Program, Remote } from "@sconce/types/index.js";
-import { app, setStep, type TokenizerFiles, type Turn } from "../state.js";
+import { app, setStep, type Attachment, type TokenizerFiles, type Turn } from "../state.js";
 import { hasFault, optionsOf } from "../talk.js";
 import { formatCount, plural } from "../ui/format.js";
 import { forgetIfBroken, isCancelled } from "./engine.js";
@@ -39,12 +41,20 @@ function ofPrompt(call: Amount, tokens: number): Amount {
   return { done: lm.used - from + (tokens * call.done) / total, total: all - from };
 }
 
+/** Methods whose calls are no part of the prompt's progress. */
+const BEFORE: Readonly<Record<string, string>> = {
+  vision_encoder: "looking at a picture",
+  audio_encoder: "listening to a recording",
+  token_embedding: "",
+};
+
 /** The program, whose first call and longer prompts report their progress and can be stopped. */
 function watched(program: Remote<Program>): LanguageProgram {
-  const show = (phase: keyof typeof PHASES, call: Amount, tokens: number): void => {
+  const show = (method: string, phase: keyof typeof PHASES, call: Amount, tokens: number): void => {
     if (app.talk.value.status !== "reading") return;
-    const isOfPrompt = phase === "run" && reading !== null;
-    const words = isOfPrompt ? plural(reading!.tokens, "token") : PHASES[phase];
+    const before = phase === "run" ? BEFORE[method] : undefined;
+    const isOfPrompt = phase === "run" && reading !== null && before === undefined;
+    const words = isOfPrompt ? plural(reading!.tokens, "token") : before || PHASES[phase];
     setTalk({ progress: { phase: words, ...(isOfPrompt ? ofPrompt(call, tokens) : call) } });
   };
   let isFirst = true;
@@ -56,36 +66,66 @@ function watched(program: Remote<Program>): LanguageProgram {
       // A single token is too quick for that.
       if (!isFirst && tokens === 1) return program.run(method, inputs);
       isFirst = inputs.length === 0;
-      if (reading && reading.from < 0) reading.from = reading.lm.used;
+      if (reading && reading.from < 0 && BEFORE[method] === undefined)
+        reading.from = reading.lm.used;
       return program.run(method, inputs, {
         ...options,
-        onProgress: ({ phase, done, total }) => show(phase, { done, total }, tokens),
+        onProgress: ({ phase, done, total }) => show(method, phase, { done, total }, tokens),
       });
     },
   };
 }
 
-const lengthOf = (input: InputValue | undefined): number =>
-  isTensorLike(input) ? input.data.length : 0;
+/** The tokens of a call: ids [1, S] or [S], or their rows [1, S, E]. */
+const lengthOf = (input: InputValue | undefined): number => {
+  const shape = isTensorLike(input) ? input.shape : [];
+  return shape.length > 1 ? shape[1]! : (shape[0] ?? 0);
+};
 
 interface Amount {
   done: number;
   total: number;
 }
 
+type Normalization = NonNullable<LanguageModelOptions["imageOptions"]>;
+
+/** How pictures are normalized, as preprocessor_config.json has it. */
+function imageOptionsOf(text: string): Normalization {
+  const numbers = (value: unknown): value is number[] =>
+    Array.isArray(value) && value.length === 3 && value.every(Number.isFinite);
+  let config: Record<string, unknown> = {};
+  try {
+    config = Object(JSON.parse(text)) as Record<string, unknown>;
+  } catch {
+    throw fault("format", "preprocessor_config.json is not JSON", "Drop the file as it was saved.");
+  }
+  const { image_mean: mean, image_std: std, rescale_factor: scale, do_normalize } = config;
+  const isScaled = typeof scale === "number" && Number.isFinite(scale);
+  const factor = isScaled ? { scale } : {};
+  if (do_normalize === false) return { mean: 0, std: 1, ...factor };
+  if (numbers(mean) && numbers(std)) return { mean, std, ...factor };
+  throw fault(
+    "format",
+    "preprocessor_config.json does not have image_mean and image_std of three numbers",
+    "Drop the one that belongs to the model.",
+  );
+}
+
 /** A program with the files of its tokenizer. */
 export async function openModel(
   program: Remote<Program>,
-  { tokenizer, config, template }: TokenizerFiles,
+  { tokenizer, config, template, preprocessor }: TokenizerFiles,
 ): Promise<LanguageModel> {
   if (!tokenizer)
     throw fault("state", "the model has no tokenizer", "Drop tokenizer.json together with it.");
   const chatTemplate = await template?.text();
+  const imageOptions = preprocessor && imageOptionsOf(await preprocessor.text());
   return openLanguageModel({
     program: watched(program),
     tokenizer,
     ...(config && { tokenizerConfig: config }),
     ...(chatTemplate !== undefined && { chatTemplate }),
+    ...(imageOptions && { imageOptions }),
   });
 }
 
@@ -144,19 +184,26 @@ async function open(): Promise<void> {
 
 // --- An answer ---------------------------------------------------------------------------------------
 
-/** The messages so far and the new one; or the text that the model goes on with. */
-function promptOf(given: string): Prompt {
+/** A text with the pictures and recordings before it. */
+function contentOf(given: string, attached: readonly Attachment[]): string | MessagePart[] {
+  if (attached.length === 0) return given;
+  const text: MessagePart[] = given === "" ? [] : [{ type: "text", text: given }];
+  return [...attached.map(({ part }) => part), ...text];
+}
+
+/** The messages so far and the new one; or what the model goes on with. */
+function promptOf(given: string, attached: readonly Attachment[]): Prompt {
   const { settings, turns, takesMessages: isChat } = app.talk.value;
-  if (!isChat) return given;
+  if (!isChat) return contentOf(given, attached);
   const system = settings.system.trim();
   const said = turns.filter(({ text }) => text !== "");
   return [
     ...(system === "" ? [] : [{ role: "system", content: system }]),
-    ...said.flatMap(({ given: content, text }) => [
-      { role: "user", content },
-      { role: "assistant", content: text },
+    ...said.flatMap((turn) => [
+      { role: "user", content: contentOf(turn.given, turn.attached) },
+      { role: "assistant", content: turn.text },
     ]),
-    { role: "user", content: given },
+    { role: "user", content: contentOf(given, attached) },
   ];
 }
 
@@ -173,7 +220,6 @@ const isTooLong = (given: string, lm: LanguageModel): boolean =>
 /** Why the model cannot take a prompt, before any work is spent on it; else empty. */
 function faultOf(given: string, tokens: number, lm: LanguageModel): string {
   const most = formatCount(lm.contextLength);
-  if (given === "" && app.talk.value.takesMessages) return "Write a message.";
   if (isTooLong(given, lm))
     return `This text has ${formatCount(given.length)} characters, and the context holds ${most} tokens. Write less.`;
   if (tokens === 0) return "Write how the text begins: this tokenizer has no token for it.";
@@ -194,12 +240,13 @@ function setLast(edit: Partial<Turn>): readonly Turn[] {
 async function readAnswer(
   lm: LanguageModel,
   prompt: Prompt,
+  given: string,
   { signal }: AbortController,
 ): Promise<GenerationSummary | null> {
   const { settings, takesMessages: isChat } = app.talk.value;
   const generation = lm.generate(prompt, { ...optionsOf(settings), signal });
   const begin = performance.now();
-  let [text, tokens, first, shown] = [isChat ? "" : String(prompt), 0, 0, 0];
+  let [text, tokens, first, shown] = [isChat ? "" : given, 0, 0, 0];
   const show = (now: number): void => {
     shown = now;
     const figures = { readTokens: 0, readMs: first - begin, tokens, ms: now - first };
@@ -232,7 +279,8 @@ async function answer(given: string, mine: NonNullable<typeof talking.answer>): 
   if (talking.isTouched) await lm.reset();
   talking.isTouched = false;
   if (signal.aborted) return;
-  const prompt = promptOf(given);
+  const { attached } = app.talk.value;
+  const prompt = promptOf(given, attached);
   const tokens = isTooLong(given, lm) ? Infinity : lm.tokenCount(prompt);
   const wrong = faultOf(given, tokens, lm);
   const { takesMessages: isChat, turns } = app.talk.value;
@@ -243,16 +291,16 @@ async function answer(given: string, mine: NonNullable<typeof talking.answer>): 
   }
   mine.hasTurn = true;
   reading = { lm, tokens, from: -1 };
-  const turn: Turn = { given, text: isChat ? "" : given, ending: "" };
+  const turn: Turn = { given, attached, text: isChat ? "" : given, ending: "" };
   const { model } = talking;
   setTalk({
     status: "reading",
     progress: model?.hasRun ? null : { phase: "preparing the weights", done: 0, total: 0 },
     turns: isChat ? [...turns, turn] : [turn],
-    draft: isChat ? "" : app.talk.value.draft,
+    ...(isChat && { draft: "", attached: [] }),
     figures: null,
   });
-  const summary = await readAnswer(lm, prompt, controller);
+  const summary = await readAnswer(lm, prompt, given, controller);
   if (model) model.hasRun = true;
   if (!summary) return;
   setTalk({
@@ -269,10 +317,11 @@ async function answer(given: string, mine: NonNullable<typeof talking.answer>): 
 
 /** Sends the draft. One answer is generated at a time. */
 export async function say(): Promise<void> {
-  const { draft, settings, takesMessages: isChat } = app.talk.value;
+  const { draft, attached, settings, takesMessages: isChat } = app.talk.value;
   const given = draft.trim();
+  const isEmpty = given === "" && attached.length === 0;
   const isFree = talking.answer === null && app.busy.value === null;
-  if (!isFree || hasFault(settings) || (isChat && given === "")) return;
+  if (!isFree || hasFault(settings) || (isChat && isEmpty)) return;
   const mine = { controller: new AbortController(), hasTurn: false };
   talking.answer = mine;
   setTalk({ fault: "", status: "reading", progress: null });

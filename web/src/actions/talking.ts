@@ -1,7 +1,15 @@
 // The conversation as the rest of the page sees it: its fields, and stopping it. The code that runs
 // the model comes with the first conversation (talk.ts).
 import type { LanguageModel } from "@sconce/llm/types.js";
-import { app, setStep, type Talk, type TalkSettings, type TokenizerFiles } from "../state.js";
+import { looksLikeSpeech } from "../derived.js";
+import {
+  app,
+  setStep,
+  type Attachment,
+  type Talk,
+  type TalkSettings,
+  type TokenizerFiles,
+} from "../state.js";
 import { plural } from "../ui/format.js";
 
 interface Answer {
@@ -20,6 +28,12 @@ export const talking: {
   model: { lm: LanguageModel; program: object; files: TokenizerFiles; hasRun: boolean } | null;
 } = { answer: null, isTouched: false, model: null };
 
+/** The work of a speech model, which its own code fills in (speech.ts). */
+export const hearing: { stop: () => void; forget: () => void } = {
+  stop: () => undefined,
+  forget: () => undefined,
+};
+
 export function setTalk(edit: Partial<Talk>): void {
   app.talk.value = { ...app.talk.value, ...edit };
 }
@@ -36,17 +50,18 @@ export const isTalking = (): boolean => talking.answer !== null;
 
 /** Ends the answer in the state. The text so far stays; without any, the message is a draft again. */
 export function finishAnswer(ending: string): void {
-  const { turns, draft, figures, takesMessages } = app.talk.value;
+  const { turns, draft, attached, figures, takesMessages } = app.talk.value;
   const last = talking.answer?.hasTurn ? turns.at(-1) : undefined;
   talking.answer = null;
   const isEmpty = takesMessages && last?.text === "";
+  const isFree = draft === "" && attached.length === 0;
   setTalk({
     status: talking.model ? "ready" : "idle",
     progress: null,
     turns: isEmpty
       ? turns.slice(0, -1)
       : turns.map((turn) => (turn === last ? { ...turn, ending } : turn)),
-    draft: isEmpty && draft === "" ? last.given : draft,
+    ...(isEmpty && isFree ? { draft: last.given, attached: last.attached } : {}),
   });
   if (app.busy.value) return;
   const { readMs = 0, ms = 0, tokens = 0 } = figures ?? {};
@@ -67,22 +82,38 @@ export const stopAnswer = abort;
 export function stopTalk(): void {
   abort();
   talking.isTouched = true;
+  hearing.stop();
+}
+
+/** Gives back the pictures of thumbnails that are not shown any more. */
+function dropPictures(pictures: readonly Attachment[]): void {
+  const { attached, turns } = app.talk.value;
+  const shown = new Set([...attached, ...turns.flatMap((turn) => turn.attached)]);
+  for (const picture of pictures) if (!shown.has(picture)) URL.revokeObjectURL(picture.url);
 }
 
 /** Begins another conversation. */
 export function newTalk(): void {
   abort();
+  const { turns } = app.talk.value;
   setTalk({ turns: [], fault: "", figures: null, used: 0 });
+  dropPictures(turns.flatMap(({ attached }) => attached));
 }
 
 /** Lets go of the model: another takes its place, or none. */
 export function forgetTalk(): void {
   abort();
   talking.model = null;
-  setTalk({ status: "idle", turns: [], figures: null, warnings: [], used: 0, contextLength: 0 });
+  hearing.forget();
+  const { turns, attached } = app.talk.value;
+  setTalk({
+    ...{ status: "idle", turns: [], attached: [], fault: "", figures: null },
+    ...{ warnings: [], used: 0, contextLength: 0 },
+  });
+  dropPictures([...attached, ...turns.flatMap((turn) => turn.attached)]);
 }
 
 export function showTalk(): void {
   app.step.value = "run";
-  app.views.value = { ...app.views.value, run: "talk" };
+  app.views.value = { ...app.views.value, run: looksLikeSpeech.value ? "speech" : "talk" };
 }

@@ -1,15 +1,15 @@
 // A picture with boxes where the detector sees faces: the bundled photo, a dropped one, the camera.
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { report } from "../actions.js";
 import {
   findFaces,
-  report,
   showPicture,
   showSamplePhoto,
   startCamera,
   stopCamera,
   video,
-} from "../actions.js";
+} from "../actions/face.js";
 import { app, type Faces } from "../state.js";
 import { formatMs } from "../ui/format.js";
 import { Figure } from "../ui/parts.js";

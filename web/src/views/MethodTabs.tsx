@@ -17,22 +17,24 @@ export function MethodTabs(): JSX.Element | null {
       ?.focus();
   };
   return (
-    <div class="methods" role="tablist" aria-label="Methods" onKeyDown={onKeyDown}>
-      {names.map((name) => (
-        <button
-          key={name}
-          type="button"
-          role="tab"
-          class="tab mono"
-          data-method={name}
-          aria-controls="pane"
-          aria-selected={name === app.method.value}
-          tabIndex={name === app.method.value ? 0 : -1}
-          onClick={() => showMethod(name)}
-        >
-          {name}
-        </button>
-      ))}
-    </div>
+    <section class="methods" aria-label="Methods">
+      <div role="tablist" aria-label="Methods" onKeyDown={onKeyDown}>
+        {names.map((name) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            class="tab mono"
+            data-method={name}
+            aria-controls="pane"
+            aria-selected={name === app.method.value}
+            tabIndex={name === app.method.value ? 0 : -1}
+            onClick={() => showMethod(name)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+    </section>
   );
 }

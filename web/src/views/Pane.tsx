@@ -43,6 +43,7 @@ const NumericsView = later(async () => (await import("./NumericsView.js")).Numer
 const PlannedView = later(async () => (await import("./PlannedView.js")).PlannedView);
 const ProfileView = later(async () => (await import("./ProfileView.js")).ProfileView);
 const QuantizedView = later(async () => (await import("./QuantizedView.js")).QuantizedView);
+const SpeechView = later(async () => (await import("./SpeechView.js")).SpeechView);
 const TalkView = later(async () => (await import("./TalkView.js")).TalkView);
 const RecordView = later(async () => (await import("./RecordView.js")).RecordView);
 
@@ -50,6 +51,7 @@ const BODIES: Record<View, () => JSX.Element | null> = {
   file: ProgramView,
   planned: PlannedView,
   talk: TalkView,
+  speech: SpeechView,
   call: RunView,
   cases: CasesView,
   record: RecordView,

@@ -1,7 +1,8 @@
 // The samples in both programs: boxes on the same picture, stories from the same beginning.
 import type { JSX } from "preact";
 import { compareAgain } from "../actions/compared.js";
-import { report, setDraft, showPicture } from "../actions.js";
+import { report, setDraft } from "../actions.js";
+import { showPicture } from "../actions/face.js";
 import { alike } from "../quantized.js";
 import { app, type Compared, type Sighting, type Telling } from "../state.js";
 import { formatCount } from "../ui/format.js";

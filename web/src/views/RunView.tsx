@@ -6,6 +6,7 @@ import { chooseTokenizer, resetState, runMethod, setRepeat, takeRecordInputs } f
 import { backendName, methodDelegation, shares } from "../delegates.js";
 import {
   looksLikeLanguageModel,
+  looksLikeSpeech,
   programMethod,
   recordInputsFor,
   runFault,
@@ -15,10 +16,12 @@ import { app, type RunState } from "../state.js";
 import { formatBytes, formatCount, formatMs, formatShare, plural } from "../ui/format.js";
 import { FieldError } from "../ui/parts.js";
 import { median } from "../ui/numbers.js";
-import { FaceView } from "./FaceView.js";
 import { InputField } from "./InputField.js";
 import { Outputs } from "./Outputs.js";
+import { later } from "./later.js";
 import { Waiting } from "./Waiting.js";
+
+const FaceView = later(async () => (await import("./FaceView.js")).FaceView);
 
 function wordsOf(times: readonly number[]): string {
   if (times.length === 1) return formatMs(times[0]!);
@@ -151,13 +154,16 @@ function Runners(props: { method: ProgramMethodInfo }): JSX.Element | null {
   );
 }
 
-/** The way to a conversation, for programs that look like language models. */
+/** The way to a conversation or to text, for programs that look like models of language or speech. */
 function Tokenizer(): JSX.Element {
+  const isSpeech = looksLikeSpeech.value;
   return (
     <section class="tokenizer">
       <p>
-        This looks like a language model. Add <span class="mono">tokenizer.json</span>, with{" "}
-        <span class="mono">tokenizer_config.json</span> from the same folder, to talk with it.
+        This looks like a {isSpeech ? "speech" : "language"} model. Add{" "}
+        <span class="mono">tokenizer.json</span>, with{" "}
+        <span class="mono">tokenizer_config.json</span> from the same folder,{" "}
+        {isSpeech ? "to turn speech into text" : "to talk with it"}.
       </p>
       <button type="button" onClick={chooseTokenizer}>
         Choose its tokenizer
@@ -174,7 +180,7 @@ export function RunView(): JSX.Element {
   const hasView = sample === "face";
   return (
     <div class="scroll run">
-      {looksLikeLanguageModel.value && !tokenizer ? <Tokenizer /> : null}
+      {(looksLikeLanguageModel.value || looksLikeSpeech.value) && !tokenizer ? <Tokenizer /> : null}
       {sample === "face" ? <FaceView /> : null}
       <Runners method={method} />
       <details key={sample} class="run-form" open={!hasView || state.times.length > 0}>

@@ -2,15 +2,51 @@
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { chooseTokenizer, newTalk, setDraft, setTalkSetting } from "../actions.js";
+import { attach, attachableTypes, detach } from "../actions/attached.js";
+import { chooseTypes } from "../actions/drops.js";
 import { openTalk, say } from "../actions/talk.js";
 import { stopAnswer } from "../actions/talking.js";
-import { app, type Talk, type Turn } from "../state.js";
+import { takesParts } from "../derived.js";
+import { app, type Attachment, type Talk, type Turn } from "../state.js";
 import { SETTING_NAMES, SETTINGS, settingFault } from "../talk.js";
 import { formatCount, formatMs, plural } from "../ui/format.js";
 import { FieldError, Figure } from "../ui/parts.js";
 import { Waiting } from "./Waiting.js";
 
 const isAnswering = ({ status }: Talk): boolean => status === "reading" || status === "writing";
+
+// --- Pictures and recordings ------------------------------------------------------------------------
+
+function Attached(props: { list: readonly Attachment[]; canRemove?: boolean }): JSX.Element | null {
+  const { list, canRemove } = props;
+  if (list.length === 0) return null;
+  return (
+    <ul class="attached" aria-label="Attached">
+      {list.map((one) => (
+        <li key={one.url || one.name}>
+          {one.kind === "image" ? (
+            <img src={one.url} alt={one.name} title={one.name} />
+          ) : (
+            <span class="attached-sound">
+              <span aria-hidden="true">♪</span> {one.name}
+            </span>
+          )}
+          {canRemove ? (
+            <button
+              type="button"
+              class="remove"
+              aria-label={`Remove ${one.name}`}
+              title={`Remove ${one.name}`}
+              onClick={() => detach(one)}
+            >
+              <span aria-hidden="true">×</span>
+            </button>
+          ) : null}
+        </li>
+      ))}
+    </ul>
+  );
+}
 
 // --- The text so far --------------------------------------------------------------------------------
 
@@ -24,7 +60,8 @@ function Message(props: { turn: Turn; isOpen: boolean }): JSX.Element {
     <li class="turn">
       <div class="said">
         <h2>You</h2>
-        <p>{turn.given}</p>
+        <Attached list={turn.attached} />
+        {turn.given === "" ? null : <p>{turn.given}</p>}
       </div>
       <div class="answer">
         <h2>Model</h2>
@@ -57,9 +94,10 @@ function Text(): JSX.Element {
   const [turn] = app.talk.value.turns;
   const isOpen = isAnswering(app.talk.value);
   if (!turn && !isOpen) return <p class="story-text soft">The text will appear here.</p>;
-  const { given = "", text = "", ending = "" } = turn ?? {};
+  const { given = "", text = "", ending = "", attached = [] } = turn ?? {};
   return (
     <>
+      <Attached list={attached} />
       <p class="story-text" aria-busy={isOpen}>
         <span class="given">{given}</span>
         {text.slice(given.length)}
@@ -155,6 +193,13 @@ function Composer(): JSX.Element {
   const { value: talk } = app.talk;
   const field = useRef<HTMLTextAreaElement>(null);
   const isBusy = isAnswering(talk);
+  const takes = takesParts.value;
+  const onPaste = (event: ClipboardEvent): void => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length === 0) return;
+    event.preventDefault();
+    void attach(files);
+  };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
@@ -177,6 +222,7 @@ function Composer(): JSX.Element {
       }}
     >
       <Progress />
+      <Attached list={talk.attached} canRemove />
       <label class="field">
         <span class="soft">{talk.takesMessages ? "Message" : "Go on from"}</span>
         <textarea
@@ -190,8 +236,15 @@ function Composer(): JSX.Element {
           aria-describedby={talk.fault ? "talk-fault" : undefined}
           onInput={(event) => setDraft(event.currentTarget.value)}
           onKeyDown={onKeyDown}
+          onPaste={onPaste}
         />
       </label>
+      {takes.image || takes.audio ? (
+        <button type="button" class="attach" onClick={() => chooseTypes(attachableTypes())}>
+          Attach {takes.image ? "a picture" : "a sound"}
+          {takes.image && takes.audio ? " or sound" : ""}
+        </button>
+      ) : null}
       <button
         type="submit"
         class="primary"
