@@ -234,14 +234,10 @@ SC_ALGORITHM(matmul_i8, .fits = fits_i8, .pack_bytes = pack_bytes_i8, .pack = pa
 
 // --- Dot products --------------------------------------------------------------------------------
 
-// The sum of a block of weights has 16 bits.
-enum { BLOCK_MAX = 2048 };
-
 // Blocks of weights of 8 bits are left to the other row.
 static bool fits_dot(const sc_record *record) {
     const sc_weight_quant *weights = &record->weights;
-    const bool takes =
-        !weights->scales || (record->weight == SC_DTYPE_I4 && weights->block <= BLOCK_MAX);
+    const bool takes = !weights->scales || record->weight == SC_DTYPE_I4;
     return takes && sc_dot_is_exact() && fits_i8(record);
 }
 

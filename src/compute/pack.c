@@ -237,64 +237,70 @@ static uint32_t four_at(const sc_pack_source *s, int64_t at) {
 
 static uint32_t sum_of_four(uint32_t four) { return four * 0x01010101u >> 24; }
 
-static int32_t pack_fours(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
+static void pack_fours(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
     const int64_t depth = s->sizes[3], from = (int64_t)column * s->column_step;
-    const unsigned half = at / 4 * 4;
-    uint32_t sum = 0;
+    const unsigned half = (unsigned)(at / 4 * 4);
     rows += at % 4 * 4;
     for (int64_t k = 0; k < depth; k += 4, rows += 16) {
-        const uint32_t four = four_at(s, from + k);
         uint32_t row;
         memcpy(&row, rows, sizeof row);
-        row |= four << half;
+        row |= four_at(s, from + k) << half;
         memcpy(rows, &row, sizeof row);
-        sum += sum_of_four(four);
     }
-    return (int32_t)sum - 8 * (int32_t)depth;
 }
 
-// The nibbles of column `at`; returns the sum of the weights.
-static int32_t pack_halves(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
+// The nibbles of column `at`.
+static void pack_halves(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
     const size_t depth = depth_of(s), half = at / 4;
-    int32_t sum = 0;
     walk w = {0};
-    if (is_in_fours(s)) return pack_fours(s, column, rows, at);
     for (size_t k = 0; k < depth; k++, advance(s, &w)) {
         const uint8_t value = nibble_at(s, (int64_t)column * s->column_step + w.offset);
         rows[k / 4 * 16 + at % 4 * 4 + k % 4] |= (uint8_t)(value << (half * 4));
-        sum += value - 8;
     }
+}
+
+// The sum of `count` weights of 4 bits, from the walk on.
+static int32_t sum_nibbles(const sc_pack_source *s, size_t column, size_t count, walk *w) {
+    const int64_t from = (int64_t)column * s->column_step;
+    int32_t sum = -8 * (int32_t)count;
+    size_t k = 0;
+    if (is_in_fours(s) && count % 4 == 0)
+        for (; k < count; k += 4, w->offset += 4)
+            sum += (int32_t)sum_of_four(four_at(s, from + w->offset));
+    for (; k < count; k++, advance(s, w)) sum += nibble_at(s, from + w->offset);
     return sum;
 }
 
-// The scale of each block and the sum of its weights.
-static void pack_blocks(const sc_pack_source *s, size_t column, uint8_t *rows, size_t at) {
+// The sum of a column's weights, times their scales.
+static float sum_blocks(const sc_pack_source *s, size_t column) {
     const size_t blocks = depth_of(s) / s->block;
-    const bool in_fours = is_in_fours(s) && s->block % 4 == 0;
-    const int64_t from = (int64_t)column * s->column_step;
+    float sum = 0;
     walk w = {0};
-    for (size_t i = 0; i < blocks; i++, rows += 4 * SC_PANEL) {
-        int32_t total = -8 * (int32_t)s->block;
-        for (size_t k = 0; in_fours && k < s->block; k += 4)
-            total += (int32_t)sum_of_four(four_at(s, from + (int64_t)(i * s->block + k)));
-        for (size_t k = 0; !in_fours && k < s->block; k++, advance(s, &w))
-            total += nibble_at(s, from + w.offset);
-        const int16_t sum = (int16_t)total;
-        memcpy(rows + 2 * at, s->scales + column * blocks + i, 2);
-        memcpy(rows + 2 * (SC_PANEL + at), &sum, 2);
-    }
+    for (size_t i = 0; i < blocks; i++)
+        sum += sc_bf16_to_f32(s->scales[column * blocks + i]) *
+               (float)sum_nibbles(s, column, s->block, &w);
+    return sum;
 }
 
 static void pack_dot_column(const sc_pack_source *s, size_t column, uint8_t *panel) {
-    const size_t at = column % SC_PANEL;
-    uint8_t *blocks = panel + 16 * SC_PANEL;
-    uint8_t *weights = blocks + sc_panel_block_bytes(depth_of(s), s->block);
+    const size_t at = column % SC_PANEL, depth = depth_of(s);
+    uint8_t *scales = panel + 16 * SC_PANEL;
+    uint8_t *weights = scales + sc_panel_scale_bytes(depth, s->block);
+    uint8_t *sums = panel + 4 * (3 * SC_PANEL + at);
+    walk w = {0};
+    int32_t sum;
     pack_head(s, column, panel, SC_PANEL, at);
-    if (s->block) pack_blocks(s, column, blocks, at);
-    const int32_t sum = s->type == SC_DTYPE_I4
-                            ? pack_halves(s, column, weights, at)
-                            : pack_rows(s, column, weights, (rows_shape){SC_PANEL, 4, 4}, at);
-    memcpy(panel + 4 * (3 * SC_PANEL + at), &sum, 4);
+    if (s->type == SC_DTYPE_I4) {
+        (is_in_fours(s) ? pack_fours : pack_halves)(s, column, weights, at);
+        sum = s->block ? 0 : sum_nibbles(s, column, depth, &w);
+    } else {
+        sum = pack_rows(s, column, weights, (rows_shape){SC_PANEL, 4, 4}, at);
+    }
+    memcpy(sums, &sum, 4);
+    if (!s->block) return;
+    const float scaled = sum_blocks(s, column);
+    pack_scales(s, column, scales, at);
+    memcpy(sums, &scaled, 4);
 }
 
 static void pack_dot_panel(const sc_pack_source *s, size_t first, uint8_t *panel) {

@@ -17,9 +17,9 @@
 //
 // Columns, dot products (gemm_dot_i8.h): a panel begins with a row of starts of its sums (i32),
 // rows of scales and of shifts (f32), and a row of sums of its weights (i32). If there are blocks
-// of steps, a row of bf16 scales and a row of 16-bit sums of weights follow for each. Then a row
-// follows for every four steps, in which the four weights of a column are adjacent. Weights of 4
-// bits are stored as their value + 8: column j in the low halves, column j + 4 in the high ones.
+// of steps, the sums are of scaled weights (f32), and a row of bf16 scales follows for each. Then a
+// row follows for every four steps, in which the four weights of a column are adjacent. Weights of
+// 4 bits are stored as their value + 8: column j in the low halves, column j + 4 in the high ones.
 //
 // Channels, f32 (dwconv_nhwc_f32.h): for four channels at a time the starts of their sums, then
 // four weights for each tap. If there is a remainder, the last four overlap those before them.
@@ -89,11 +89,8 @@ static inline uint64_t sc_panel_i8_bytes(uint64_t depth, bool nibbles, uint64_t 
 uint64_t sc_pack_columns_i8_bytes(const sc_pack_source *s);
 void sc_pack_columns_i8(const sc_pack_source *s, void *packed);
 // The same for dot products.
-static inline uint64_t sc_panel_block_bytes(uint64_t depth, uint64_t block) {
-    return block ? depth / block * SC_PANEL * 2 * sizeof(uint16_t) : 0;
-}
 static inline uint64_t sc_panel_dot_bytes(uint64_t depth, bool nibbles, uint64_t block) {
-    return 16 * SC_PANEL + sc_panel_block_bytes(depth, block) +
+    return 16 * SC_PANEL + sc_panel_scale_bytes(depth, block) +
            sc_align_up(depth, 4) * SC_PANEL / (nibbles ? 2 : 1);
 }
 uint64_t sc_pack_columns_dot_bytes(const sc_pack_source *s);

@@ -100,18 +100,19 @@ static void check_bytes(uint32_t ran[ROWS_MAX]) {
     if (!rows_agree(&mm.record, &mm.c, bytes, ran)) print_matmul(&mm);
 }
 
-// A bf16 scale, a power of two, for each column and each block of steps.
-static uint16_t *random_scales(int64_t count) {
-    float *powers = rows_powers(count);
-    uint16_t *scales = test_alloc((size_t)count * sizeof *scales);
-    for (int64_t i = 0; i < count; i++) scales[i] = sc_f32_to_bf16(powers[i]);
-    return scales;
-}
-
-// Scales of blocks next to floats: powers of two so near each other that sums stay exact.
+// A scale for each column and each block of steps: powers of two so near each other that sums stay
+// exact.
 static float *block_scales(int64_t count) {
     float *scales = test_alloc((size_t)count * sizeof *scales);
     for (int64_t i = 0; i < count; i++) scales[i] = 1.0f / (float)(1 << rows_pick(0, 3));
+    return scales;
+}
+
+// The same as bf16, as rows of bytes have them.
+static uint16_t *block_halves(int64_t count) {
+    const float *powers = block_scales(count);
+    uint16_t *scales = test_alloc((size_t)count * sizeof *scales);
+    for (int64_t i = 0; i < count; i++) scales[i] = sc_f32_to_bf16(powers[i]);
     return scales;
 }
 
@@ -146,7 +147,7 @@ static void check_few_bits(uint32_t ran[ROWS_MAX]) {
         (sc_matrix){is_half ? (void *)halves : (void *)rows_bytes(mm.n * pitch + 1), 0, 1, pitch};
     if (bytes) {
         r->quant = (sc_input_quant){rows_ints(mm.m, 128), rows_powers(mm.m), 1};
-        if (blocks) r->weights.scales = random_scales(mm.n * (mm.k / r->weights.block + 1));
+        if (blocks) r->weights.scales = block_halves(mm.n * (mm.k / r->weights.block + 1));
     }
     if (float_blocks)
         r->weights.float_scales = block_scales(mm.n * (mm.k / r->weights.block));

@@ -4,7 +4,7 @@
 #include "compute/simd/dot_i8.h"
 #include "compute/simd/gemm_dot_row_i8.h"
 
-enum { ROWS = SC_GEMM_ROWS_I8, UNIT = 4, HEAD = 16 * SC_PANEL, BLOCK = 4 * SC_PANEL, STREAMS = 4 };
+enum { ROWS = SC_GEMM_ROWS_I8, UNIT = 4, HEAD = 16 * SC_PANEL, BLOCK = 2 * SC_PANEL, STREAMS = 4 };
 
 // --- Sums ----------------------------------------------------------------------------------------
 
@@ -129,19 +129,25 @@ static __attribute__((noinline)) void sum_blocks(const sc_gemm_i8 *g, const sc_g
     const uint8_t *a = g->a + row * UNIT * sc_gemm_row_units(g->k, true), *facts = p->blocks;
     const uint8_t *b = (const uint8_t *)p->weights, *end = b;
     const int32_t *excess = excess_of(g, row);
-    const v4u begin[2] = {{0}, {0}};
     uint32_t zeros[ROWS];
     memset(total, 0, sizeof *total);
     find_zeros(g, row, rows, zeros);
     for (; facts < end; facts += BLOCK, excess += ROWS, a += units * UNIT * ROWS) {
-        const v8h sums = (v8h)v4u_load(facts + 2 * SC_PANEL);
-        const v4u weights[2] = {(v4u)v4i_widen_low(sums), (v4u)v4i_widen_high(sums)};
         sc_gemm_sums s;
-        begin_sums(begin, weights, zeros, excess, &s);
+        for (size_t i = 0; i < ROWS; i++) {
+            const uint32_t less = 0u - (uint32_t)excess[i];
+            s.of[i][0] = s.of[i][1] = (v4u){less, less, less, less};
+        }
         sum_rows(a, b, units, true, &s);
         sc_gemm_add_block(&s, facts, ROWS, total);
         b += units * unit_bytes(true);
     }
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < 2; j++) {
+            const v4f weights = sc_gemm_head_floats(p, 3, j);
+            const v4f zero = v4f_splat((float)(int32_t)zeros[i]);
+            total->of[i][j] = (v4u)((v4f)total->of[i][j] - zero * weights);
+        }
 }
 
 static void run_tile(const sc_gemm_i8 *g, const sc_gemm_panel *p, size_t row, size_t rows) {
@@ -179,7 +185,7 @@ typedef struct product {
 
 static sc_gemm_panel panel_at(const product *r, size_t column) {
     const uint8_t *head = r->g->packed + column / SC_PANEL * r->bytes, *blocks = head + HEAD;
-    const uint8_t *weights = blocks + sc_panel_block_bytes(r->g->k, r->g->block);
+    const uint8_t *weights = blocks + sc_panel_scale_bytes(r->g->k, r->g->block);
     return (sc_gemm_panel){.requantizing = &r->requantizing,
                            .head = head,
                            .blocks = blocks,

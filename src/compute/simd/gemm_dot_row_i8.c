@@ -4,7 +4,7 @@
 #include "compute/simd/dot_i8.h"
 #include "compute/simd/simd_math.h"
 
-enum { UNIT = 4, BLOCK = 4 * SC_PANEL, NIBBLES = UNIT * SC_PANEL / 2, BYTES = UNIT * SC_PANEL };
+enum { UNIT = 4, BLOCK = 2 * SC_PANEL, NIBBLES = UNIT * SC_PANEL / 2, BYTES = UNIT * SC_PANEL };
 
 typedef struct sums {
     v4u low, high;  // of columns 0 to 3, and of 4 to 7
@@ -47,19 +47,14 @@ static inline sums sum_nibbles(const uint8_t *a, const uint8_t *b, size_t units,
     return (sums){low + next_low, high + next_high};
 }
 
-// Sums less those that the zero point adds, and less the excess of weights of 4 bits.
-static inline sums less(sums s, v4u zero, v4u low, v4u high, v4u excess) {
-    return (sums){s.low - zero * low - excess, s.high - zero * high - excess};
-}
-
 static inline v4u splat(uint32_t x) { return (v4u){x, x, x, x}; }
 
+// Starts of sums, less the numbers that the zero point and the excess of weights of 4 bits add.
 static void whole(const sc_gemm_i8 *g, const sc_gemm_panel *p, sums s, uint32_t excess,
                   sc_gemm_sums *to) {
-    s = less(s, splat((uint32_t)g->zeros[0]), v4u_load(p->head + 96), v4u_load(p->head + 112),
-             splat(excess));
-    to->of[0][0] = s.low + v4u_load(p->head);
-    to->of[0][1] = s.high + v4u_load(p->head + 16);
+    const v4u zero = splat((uint32_t)g->zeros[0]), less = splat(excess);
+    to->of[0][0] = v4u_load(p->head) + s.low - zero * v4u_load(p->head + 96) - less;
+    to->of[0][1] = v4u_load(p->head + 16) + s.high - zero * v4u_load(p->head + 112) - less;
 }
 
 static void row_of_bytes(const sc_gemm_i8 *g, const sc_gemm_panel *p, sc_gemm_sums *to) {
@@ -84,22 +79,22 @@ static void row_of_blocks(const sc_gemm_i8 *g, const sc_gemm_panel *p, sc_gemm_s
     const size_t units = g->block / UNIT;
     const uint8_t *a = g->a, *b = (const uint8_t *)p->weights, *const end = b;
     const int32_t *excess = g->row_sums;
-    const v4u zero = splat((uint32_t)g->zeros[0]);
+    const v4f zero = v4f_splat((float)g->zeros[0]);
     const v4u mask = mask_of_nibbles();
     const v8h low_bits = {0};
     v4f low = v4f_zero(), high = v4f_zero();
     for (const uint8_t *facts = p->blocks; facts < end; facts += BLOCK) {
-        const v8h weights = (v8h)v4u_load(facts + 2 * SC_PANEL), bits = (v8h)v4u_load(facts);
-        const sums s = less(sum_nibbles(a, b, units, mask), zero, (v4u)v4i_widen_low(weights),
-                            (v4u)v4i_widen_high(weights), splat((uint32_t)*excess));
-        low += v4f_of_sums(s.low) * (v4f)v8h_zip_low(low_bits, bits);
-        high += v4f_of_sums(s.high) * (v4f)v8h_zip_high(low_bits, bits);
+        const v8h bits = (v8h)v4u_load(facts);
+        const v4u less = splat((uint32_t)*excess);
+        const sums s = sum_nibbles(a, b, units, mask);
+        low += v4f_of_sums(s.low - less) * (v4f)v8h_zip_low(low_bits, bits);
+        high += v4f_of_sums(s.high - less) * (v4f)v8h_zip_high(low_bits, bits);
         a += units * UNIT;
         b += units * NIBBLES;
         excess += SC_GEMM_ROWS_I8;
     }
-    to->of[0][0] = (v4u)low;
-    to->of[0][1] = (v4u)high;
+    to->of[0][0] = (v4u)(low - zero * sc_gemm_head_floats(p, 3, 0));
+    to->of[0][1] = (v4u)(high - zero * sc_gemm_head_floats(p, 3, 1));
 }
 
 void sc_gemm_sum_row(const sc_gemm_i8 *g, const sc_gemm_panel *p, sc_gemm_sums *s) {
