@@ -11,6 +11,7 @@ import {
   type SpeechModelOptions,
   type SpeechSegment,
   type TextTokenizer,
+  type TranscribeOptions,
 } from "sconce/llm";
 
 const SPECIAL = [
@@ -48,6 +49,10 @@ type Script = Readonly<Record<number, readonly number[]>>;
 interface Form {
   kind?: "samples" | "features";
   isCached?: boolean;
+  /** What later attempts at a window say. */
+  again?: readonly Script[];
+  /** The score of what is said; others have 0. */
+  score?: number;
   /** Scores of the first call. */
   first?: Readonly<Record<number, number>>;
 }
@@ -61,7 +66,7 @@ interface Fake extends LanguageProgram {
 /** A program whose sound has its own second as its value. */
 function hearing(
   script: Script,
-  { kind = "samples", isCached = true, first = {} }: Form = {},
+  { kind = "samples", isCached = true, first = {}, again = [], score = 30 }: Form = {},
 ): Fake {
   const info = (name: string, dtype: "float32" | "int64", shape: number[]): ProgramValueInfo => ({
     name,
@@ -101,26 +106,35 @@ function hearing(
     },
   };
   let held: number[] = [];
+  let attempts = 0;
   function encode([given]: readonly InputValue[]): Tensor[] {
     const { shape, data } = given as Tensor;
     assert.deepEqual(shape, sound.shape);
     const begin = kind === "samples" ? Math.round((data as Float32Array)[0]! * 1000) : 0;
     fake.begins.push(begin);
+    attempts = 0;
     return [{ dtype: "float32", shape: [1, 2, 2], data: Float32Array.of(begin, 0, 0, 0) }];
   }
   function decode([ids, hidden, place]: readonly InputValue[]): Tensor[] {
     const given = Array.from((ids as Tensor).data, Number);
     if (isCached) {
-      assert.equal(Number((place as Tensor).data[0]), held.length);
+      // Another attempt goes back to the end of the prompt, or begins anew.
+      const position = Number((place as Tensor).data[0]);
+      assert.ok(position <= held.length);
+      held.length = position;
       held.push(...given);
     } else held = given;
     const begin = Number((hidden as Tensor).data[0]);
     const prompt = held.findIndex((token, i) => i > 0 && (token < END || token >= TIME));
     const said = prompt < 0 ? 0 : held.length - prompt;
-    if (said === 1) fake.prompts.push(held.slice(0, prompt));
+    if (said === 1) {
+      fake.prompts.push(held.slice(0, prompt));
+      attempts++;
+    }
     const data = new Float32Array(given.length * VOCABULARY);
     const row = data.subarray(data.length - VOCABULARY);
-    row[(script[begin] ?? [])[said] ?? END] = 30;
+    const says = again[attempts - (said > 0 ? 2 : 1)] ?? script;
+    row[(says[begin] ?? [])[said] ?? END] = score;
     if (held.length === 1) for (const [id, score] of Object.entries(first)) row[Number(id)] = score;
     return [{ dtype: "float32", shape: [1, given.length, VOCABULARY], data }];
   }
@@ -234,6 +248,86 @@ test("a window never has more than 224 tokens, and times never go back", async (
   const back = hearing({ 0: [at(1), ...say("a"), at(5), at(2), ...say("b")] });
   const { segments } = await (await opened(back)).transcribe(soundOf(6)).result();
   for (const { start, end } of segments) assert.ok(start <= end && end <= 6, `${start} ${end}`);
+});
+
+const repeated = { 0: [at(0), ...say(" la".repeat(40)), at(3)] };
+
+test("a text that repeats itself is written again at a higher temperature", async () => {
+  for (const isCached of [true, false]) {
+    const again = [repeated, { 0: [at(0), ...say(" fine"), at(2)] }];
+    const program = hearing(repeated, { again, isCached });
+    const speech = await opened(program);
+    const { segments } = await speech.transcribe(soundOf(4), { seed: 1 }).result();
+    assert.deepEqual(plain(segments), [[0, 2, " fine"]]);
+    assert.equal(segments[0]!.temperature, 0.4);
+    // "fine" packs into twelve bytes.
+    assert.equal(segments[0]!.compressionRatio, 4 / 12);
+    assert.deepEqual(program.begins, [0]);
+    assert.deepEqual(program.prompts, new Array(3).fill([BEGIN, EN, TRANSCRIBE]));
+  }
+});
+
+test("the attempts and their limits are options, and the last attempt stays", async () => {
+  const attempts = async (options: TranscribeOptions): Promise<[number, number | undefined]> => {
+    const program = hearing(repeated);
+    const speech = await opened(program);
+    const { segments } = await speech.transcribe(soundOf(4), { seed: 1, ...options }).result();
+    return [program.prompts.length, segments[0]?.temperature];
+  };
+  assert.deepEqual(await attempts({}), [6, 1]);
+  assert.deepEqual(await attempts({ temperature: [0, 0.5] }), [2, 0.5]);
+  assert.deepEqual(await attempts({ temperature: 0.3 }), [1, 0.3]);
+  assert.deepEqual(await attempts({ compressionRatioThreshold: null }), [1, 0]);
+  assert.deepEqual(await attempts({ compressionRatioThreshold: 1000 }), [1, 0]);
+  const speech = await opened(hearing({}));
+  const wrong: readonly object[] = [
+    ...[-1, NaN, [], [0, -1], new Array(17).fill(0), "0"].map((temperature) => ({ temperature })),
+    { compressionRatioThreshold: NaN },
+    { logProbabilityThreshold: "1" },
+    { noSpeechThreshold: Infinity },
+    { seed: -1 },
+  ];
+  for (const options of wrong)
+    assert.throws(() => speech.transcribe(soundOf(1), options), { code: "option" });
+});
+
+test("an unlikely text is written again, unless there is silence", async () => {
+  const unlikely = { 0: say(" hm") };
+  const heard = async (
+    first: Readonly<Record<number, number>>,
+    options: TranscribeOptions = {},
+  ): Promise<[number, SpeechSegment[]]> => {
+    const program = hearing(unlikely, { score: 4, first });
+    const speech = await opened(program);
+    const all = { timestamps: false, temperature: [0, 0], ...options };
+    const { segments } = await speech.transcribe(soundOf(2), all).result();
+    return [program.prompts.length, [...segments]];
+  };
+  const [count, [segment]] = await heard({});
+  assert.equal(count, 2);
+  assert.equal(segment!.text, " hm");
+  assert.ok(segment!.meanLogProbability < -1);
+  assert.equal((await heard({}, { logProbabilityThreshold: -20 }))[0], 1);
+  assert.equal((await heard({}, { logProbabilityThreshold: null }))[0], 1);
+  const silence = { [SILENT]: 40 };
+  assert.deepEqual(await heard(silence), [1, []]);
+  const [twice, [kept]] = await heard(silence, { noSpeechThreshold: null });
+  assert.equal(twice, 2);
+  assert.ok(kept!.noSpeechProbability > 0.99);
+  // Without a limit for unlikely texts, silence alone decides.
+  assert.deepEqual(await heard(silence, { logProbabilityThreshold: null }), [1, []]);
+});
+
+test("the same seed gives the same text", async () => {
+  // All texts are as likely as each other.
+  const texts = [7, 7, 8].map(async (seed) => {
+    const speech = await opened(hearing({}, { score: 0 }));
+    const options = { temperature: 1, seed, timestamps: false };
+    return (await speech.transcribe(soundOf(2), options).result()).segments[0]!.tokens;
+  });
+  const [one, same, other] = await Promise.all(texts);
+  assert.deepEqual(one, same);
+  assert.notDeepEqual(one, other);
 });
 
 test("one transcription at a time, and readers may leave", async () => {

@@ -11,7 +11,8 @@ import type { Sampling } from "./sampler.js";
 import { randomSeed } from "./random.js";
 import type { GenerateOptions } from "./types.js";
 
-const number = (accepts: string, isRight: (value: number) => boolean): Kind => ({
+/** A kind of numbers. */
+export const number = (accepts: string, isRight: (value: number) => boolean): Kind => ({
   accepts,
   test: (value) => typeof value === "number" && isRight(value),
 });
@@ -25,7 +26,7 @@ const TOKEN: Kind = {
   accepts: "a token as text or as its id",
   test: (value) => typeof value === "string" || KINDS.index.test(value),
 };
-const SEED: Kind = {
+export const SEED: Kind = {
   accepts: "a whole number, 0 or more",
   test: (value) => KINDS.index.test(value) || (typeof value === "bigint" && value >= 0n),
 };

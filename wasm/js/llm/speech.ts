@@ -6,12 +6,13 @@ import { isTensorLike } from "../tensor/bytes.js";
 import { write, zerosOf } from "../tensor/dtypes.js";
 import type { InputValue, ProgramMethodInfo, ProgramValueInfo, Tensor } from "../types/index.js";
 import { Context } from "./context.js";
+import { ATTEMPT_OPTIONS, Attempts, compressionRatio, type Judged } from "./fallback.js";
 import { contentsOf, jsonOf } from "./files.js";
 import { isFloat, stepOf, type Layout } from "./layout.js";
 import { melFeatures, FRAMES, WINDOW_SAMPLES } from "./mel.js";
 import { Metadata } from "./metadata.js";
 import { checkProgram } from "./options.js";
-import { argmax } from "./sampler.js";
+import type { Sampler } from "./sampler.js";
 import { SAMPLE_RATE, samplesOf } from "./sound.js";
 import { tokenizerOf } from "./tokenizer.js";
 import {
@@ -36,9 +37,6 @@ import type { LanguageProgram, Sound, TextTokenizer } from "./types.js";
 const CONTEXT = 448;
 /** Tokens of a window: half of the context, as in Whisper. */
 const WINDOW_TOKENS = 224;
-/** A window is silent if that is likelier than this, and its text is less likely than the next. */
-const SILENCE = 0.6;
-const UNLIKELY = -1;
 
 const TASK: Kind = {
   accepts: '"transcribe" or "translate"',
@@ -54,6 +52,7 @@ const OPTIONS = {
   language: "text",
   task: TASK,
   timestamps: "flag",
+  ...ATTEMPT_OPTIONS,
   signal: "signal",
 } as const;
 
@@ -93,17 +92,17 @@ interface Parts {
   isBusy: boolean;
 }
 
-/** The tokens of a window, and how likely they are. */
-interface Heard {
+/** The tokens of a window, and what is known of them. */
+interface Heard extends Judged {
   readonly tokens: readonly number[];
-  readonly meanLogProbability: number;
-  readonly isSilent: boolean;
+  readonly temperature: number;
 }
 
 class Hearing implements Transcription {
   private isRead = false;
   language: string | undefined;
   position = 0;
+  private readonly attempts: Attempts;
 
   constructor(
     private readonly parts: Parts,
@@ -111,6 +110,7 @@ class Hearing implements Transcription {
     private readonly options: TranscribeOptions,
   ) {
     this.language = options.language;
+    this.attempts = new Attempts(options);
   }
 
   async result(): Promise<Transcript> {
@@ -186,25 +186,48 @@ class Hearing implements Transcription {
     if (!isTensorLike(states))
       throw new SconceError("mismatch", `method '${ear.method}' gave no tensor of states`);
     context.states = states as Tensor;
-    let scores = await context.add([special.begin], signal);
+    const begun = await context.add([special.begin], signal);
     const { silence } = special;
-    const silent = silence === undefined ? 0 : Math.exp(scores[silence]! - logSum(scores));
-    const first = this.firstTokens(scores, task, timestamps);
-    if (first.length > 0) scores = await context.add(first, signal);
+    const noSpeechProbability =
+      silence === undefined ? 0 : Math.exp(begun[silence]! - logSum(begun));
+    const prompt = [special.begin, ...this.firstTokens(begun, task, timestamps)];
+    for (const [i, { temperature, sampler }] of this.attempts.all.entries()) {
+      await context.keep(prompt);
+      context.states = states as Tensor;
+      const text = await this.write(prompt, sampler);
+      const ratio = await compressionRatio(this.textOf(text.tokens).trim());
+      const heard = { ...text, noSpeechProbability, compressionRatio: ratio, temperature };
+      if (i === this.attempts.all.length - 1 || !this.attempts.isPoor(heard)) return heard;
+    }
+    throw new Error("there is at least one attempt");
+  }
+
+  /** Writes the text of a window, from a prompt of which the cache has a part. */
+  private async write(
+    prompt: readonly number[],
+    sampler: Sampler,
+  ): Promise<Pick<Heard, "tokens" | "meanLogProbability">> {
+    const { context, special } = this.parts;
+    const { signal, timestamps = true } = this.options;
     const tokens: number[] = [];
+    let scores = await context.add(prompt.slice(context.used), signal);
     let sum = 0;
     for (;;) {
       ruleOut(scores, tokens, special, timestamps);
-      const token = argmax(scores);
+      const token = sampler.choose(scores);
       sum += scores[token]! - logSum(scores);
       if (token === special.end) break;
       tokens.push(token);
       if (tokens.length >= WINDOW_TOKENS || context.used >= context.length) break;
       scores = await context.add([token], signal);
     }
-    const meanLogProbability = sum / (tokens.length + 1);
-    const isSilent = silent > SILENCE && meanLogProbability < UNLIKELY;
-    return { tokens, meanLogProbability, isSilent };
+    return { tokens, meanLogProbability: sum / (tokens.length + 1) };
+  }
+
+  /** The text of tokens, without their times. */
+  private textOf(tokens: readonly number[]): string {
+    const words = tokens.filter((token) => token < this.parts.special.firstTime);
+    return words.length === 0 ? "" : this.parts.tokenizer.decode(words);
   }
 
   /** The tokens that follow the first one: language, task, and whether there are times. */
@@ -225,20 +248,20 @@ class Hearing implements Transcription {
 
   /** Cuts the tokens of a window where two times meet. Gives the seconds that they cover. */
   private cut(
-    { tokens, meanLogProbability, isSilent }: Heard,
+    { tokens, ...judged }: Heard,
     begin: number,
     length: number,
   ): { segments: SpeechSegment[]; seconds: number } {
-    if (isSilent) return { segments: [], seconds: length };
+    if (this.attempts.isSilent(judged)) return { segments: [], seconds: length };
     const { firstTime } = this.parts.special;
     const isTime = (token: number | undefined): boolean =>
       token !== undefined && token >= firstTime;
     const secondsOf = (token: number): number => Math.min(length, (token - firstTime) * TIME_STEP);
     const segment = (part: readonly number[], from: number, to: number): SpeechSegment[] => {
       const words = part.filter((token) => !isTime(token));
-      const text = words.length === 0 ? "" : this.parts.tokenizer.decode([...words]);
+      const text = this.textOf(words);
       const times = { start: begin + from, end: begin + Math.max(from, to) };
-      return text.trim() === "" ? [] : [{ ...times, text, tokens: words, meanLogProbability }];
+      return text.trim() === "" ? [] : [{ ...times, text, tokens: words, ...judged }];
     };
     const ends = tokens.flatMap((token, i) => (isTime(token) && isTime(tokens[i - 1]) ? [i] : []));
     const isWholeAtEnd = isTime(tokens.at(-1)) && !isTime(tokens.at(-2));

@@ -28,6 +28,22 @@ export interface TranscribeOptions {
   task?: "transcribe" | "translate";
   /** True, the default, for segments with times. Without them there is one for each 30 seconds. */
   timestamps?: boolean;
+  /**
+   * The temperatures of the attempts at 30 seconds: 0, 0.2, 0.4, 0.6, 0.8, 1 by default. A text that
+   * repeats itself or is unlikely is written again at the next one. A single number means one attempt.
+   */
+  temperature?: number | readonly number[];
+  /** A text repeats itself if it packs better than this: 2.4 by default. Null to allow all. */
+  compressionRatioThreshold?: number | null;
+  /** A text is unlikely below this mean log probability: -1 by default. Null to allow all. */
+  logProbabilityThreshold?: number | null;
+  /**
+   * An unlikely text is dropped if silence is more probable than this: 0.6 by default. Null to keep all
+   * texts.
+   */
+  noSpeechThreshold?: number | null;
+  /** The same seed gives the same text at temperatures above 0. A random one by default. */
+  seed?: number | bigint;
   /** Ends the work, which then fails with the code "cancelled". */
   signal?: HostAbortSignal;
 }
@@ -43,6 +59,12 @@ export interface SpeechSegment {
   readonly tokens: readonly number[];
   /** The mean logarithm of the probabilities of tokens in these 30 seconds. */
   readonly meanLogProbability: number;
+  /** The number of times that the text of these 30 seconds becomes shorter when it is packed. */
+  readonly compressionRatio: number;
+  /** The probability of silence at the begin of these 30 seconds. */
+  readonly noSpeechProbability: number;
+  /** The temperature of the attempt. */
+  readonly temperature: number;
 }
 
 /** All that was said. */
