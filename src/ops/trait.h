@@ -51,5 +51,7 @@ typedef uint64_t sc_op_traits;
 #define SC_WRAPS        SC_TRAIT(38)  // its negative Scalars wrap if its integers are unsigned
 #define SC_COMMUTES     SC_TRAIT(39)  // its first two operands may change places
 #define SC_WIDENS       SC_TRAIT(40)  // looks up rows of a table of few bits, as floats
+#define SC_REPEATABLE \
+    SC_TRAIT(41)  // a second call on its result changes no byte, unless a flag is true
 
 #endif

@@ -75,7 +75,8 @@ typedef struct sc_rt_packing {
 } sc_rt_packing;
 
 struct sc_rt_backend {
-    const char *id;  // in files; NULL where no table finds it by its id
+    const char *id;    // in files; NULL where no table finds it by its id
+    bool is_function;  // equal inputs give equal outputs, and a call has no other effect
     // Sets the number of arguments that are inputs, which the file does not say. A failure names
     // the fault in the bytes and leaves no memory behind.
     sc_status (*init)(sc_ctx *ctx, const sc_rt_start *start, void **state, uint32_t *input_count);

@@ -28,6 +28,7 @@ typedef struct sc_rt_delegate {
 typedef struct sc_rt_instruction {
     uint8_t kind;         // sc_rt_kind
     bool is_dynamic;      // shapes and arguments are checked again on every run
+    bool is_remembered;   // runs leave it out while the method's remembered input is the same
     uint32_t next;        // the next instruction if there is no listener: it skips skipped ones
     sc_rt_origin origin;  // in the file
     union {

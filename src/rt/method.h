@@ -48,6 +48,13 @@ typedef struct sc_rt_loose {
     sc_tensor tensor;  // without the members that a resize changes
 } sc_rt_loose;
 
+// The input whose bytes decide if a run leaves out the remembered instructions (remember.c).
+typedef struct sc_rt_remembered {
+    uint32_t input;    // its index + 1; 0: there are no such instructions
+    bool is_valid;     // state has the results of the last run that executed them
+    bool has_changed;  // the input has been set to other bytes since then
+} sc_rt_remembered;
+
 struct sc_rt_method {
     sc_rt_program *program;
     sc_fb_table plan;
@@ -59,6 +66,7 @@ struct sc_rt_method {
     uint32_t *inputs, *outputs;
     uint32_t input_count, output_count;
     sc_rt_staged *staged;
+    sc_rt_remembered remembered;
     sc_rt_instruction *code;
     uint32_t code_count;
     sc_rt_delegate *delegates;

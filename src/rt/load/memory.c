@@ -184,6 +184,7 @@ static sc_status bind_staging(sc_ctx *ctx, sc_rt_method *m) {
 }
 
 sc_status sc_rt_memory_reset(sc_ctx *ctx, sc_rt_method *m) {
+    m->remembered.is_valid = false;
     // Random numbers start again, too.
     for (uint32_t i = 0; i < m->code_count; i++) m->code[i].call.seed = m->program->options.seed;
     for (uint32_t i = 0; i < m->value_count; i++) {

@@ -137,6 +137,15 @@ static const char *tag_name(uint8_t tag) {
     return tag < SC_COUNT_OF(names) ? names[tag] : "a list";
 }
 
+// A remembered input is contiguous, so its bytes are staged as they are given.
+static void note_change(sc_rt_method *m, uint32_t index, const sc_rt_input *value) {
+    const sc_rt_staged *staged = &m->staged[index];
+    sc_rt_remembered *known = &m->remembered;
+    if (known->input == index + 1 && !known->has_changed)
+        known->has_changed = staged->size != value->bytes ||
+                             memcmp(staged->bytes, value->data, (size_t)value->bytes) != 0;
+}
+
 static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
                             const sc_rt_input *value) {
     const uint32_t at = m->inputs[index];
@@ -165,6 +174,7 @@ static sc_status set_tensor(sc_ctx *ctx, sc_rt_method *m, uint32_t index,
         return sc_fail(ctx, SC_ERR_INPUT, NULL, "input %u has %llu bytes, but its shape needs %llu",
                        index, (unsigned long long)value->bytes,
                        (unsigned long long)sc_rt_tensor_bytes(t));
+    note_change(m, index, value);
     sc_rt_tensor_write(t, staged->bytes, value->data);
     staged->size = value->bytes;
     return SC_OK;

@@ -139,12 +139,16 @@ static sc_status step_traced(sc_ctx *ctx, sc_rt_method *m, sc_rt_instruction *in
     return status;
 }
 
-static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
+static sc_status run_code(sc_ctx *ctx, sc_rt_method *m, bool leaves_out) {
     const bool is_heard = m->program->sink != NULL;
     const bool is_watched = ctx->tells_runs;
     for (uint32_t at = 0; at < m->code_count;) {
         sc_rt_instruction *in = &m->code[at];
         uint32_t next = is_heard ? at + 1 : in->next;
+        if (leaves_out && in->is_remembered) {
+            at = next;
+            continue;
+        }
         if (in->kind != SC_RT_SKIP && ctx->instructions_left-- == 0)
             return sc_fail(ctx, SC_ERR_BUDGET, NULL, "more than %llu instructions in one run",
                            (unsigned long long)ctx->limits.instruction_max);
@@ -160,6 +164,17 @@ static sc_status run_code(sc_ctx *ctx, sc_rt_method *m) {
     return is_watched ? tell_progress(ctx, m, m->code_count) : SC_OK;
 }
 
+// Runs the code, without what the last run has left in state. A listener hears all instructions.
+static sc_status run_remembering(sc_ctx *ctx, sc_rt_method *m) {
+    sc_rt_remembered *known = &m->remembered;
+    const bool is_same = known->is_valid && !known->has_changed && !m->program->sink;
+    known->is_valid = false;
+    SC_TRY(run_code(ctx, m, is_same));
+    known->is_valid = known->input != 0;
+    known->has_changed = false;
+    return SC_OK;
+}
+
 sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {
     const sc_where outer = ctx->where;
     ctx->where.method = m->name;
@@ -170,7 +185,7 @@ sc_status sc_rt_method_run(sc_ctx *ctx, sc_rt_method *m) {
         ctx->instructions_left = ctx->limits.instruction_max;
         ctx->run_done = 0;
     }
-    if (status == SC_OK) status = run_code(ctx, m);
+    if (status == SC_OK) status = run_remembering(ctx, m);
     ctx->run_depth--;
     sc_rt_tell_end(m, SC_RT_EVENT_RUN, NULL, status);
     ctx->where = outer;

@@ -83,6 +83,7 @@ static bool packing(const void *state, uint32_t call, sc_rt_packing *out) {
 }
 
 const sc_rt_backend sc_rt_backend_xnnpack = {.id = SC_XNN_BACKEND,
+                                             .is_function = true,
                                              .init = init,
                                              .execute = sc_xnn_call,
                                              .destroy = destroy,
