@@ -70,6 +70,44 @@ static sc_status add_bodies(sc_quant_plan *plan) {
     return SC_OK;
 }
 
+// --- Layers --------------------------------------------------------------------------------------
+
+static const struct layer_kind {
+    quant_role roles[2];
+    uint32_t weight;  // the argument that it is
+    const char *one, *many;
+} LAYER_KINDS[] = {{{QUANT_LINEAR, QUANT_LINEAR}, 1, "linear layer", "linear layers"},
+                   {{QUANT_CONV, QUANT_CONV_TRANSPOSE}, 1, "convolution", "convolutions"},
+                   {{QUANT_EMBEDDING, QUANT_EMBEDDING}, 0, "embedding", "embeddings"}};
+
+static bool is_of(const sc_node *node, const struct layer_kind *kind, sc_dtype dtype) {
+    const quant_role role = sc_quant_role(node->op);
+    if (role != kind->roles[0] && role != kind->roles[1]) return false;
+    const sc_arg *weight = &node->args[kind->weight];
+    return weight->kind == SC_ARG_VALUE && weight->value->type == SC_VALUE_TENSOR &&
+           weight->value->spec.dtype == dtype;
+}
+
+sc_str sc_quant_layers_text(const sc_quant_plan *plan) {
+    uint32_t kinds = 0;
+    sc_sb sb;
+    sc_sb_init(&sb, plan->ctx->arena);
+    for (size_t k = 0; k < SC_COUNT_OF(LAYER_KINDS); k++) {
+        for (int dtype = 0; dtype < SC_DTYPE_NONE; dtype++) {
+            if (!sc_dtype_is_known((unsigned)dtype)) continue;
+            uint32_t count = 0;
+            for (const sc_node *node = plan->method->graph->first; node; node = node->next)
+                count += is_of(node, &LAYER_KINDS[k], (sc_dtype)dtype);
+            if (count)
+                sc_sb_addf(&sb, "%s%u %s of %s", kinds++ ? ", " : "", count,
+                           count == 1 ? LAYER_KINDS[k].one : LAYER_KINDS[k].many,
+                           sc_dtype_name((sc_dtype)dtype));
+        }
+    }
+    if (!kinds) sc_sb_add_text(&sb, "it has no linear layer, convolution or embedding");
+    return sc_str_from(sc_sb_terminate(&sb));
+}
+
 // --- Rows ----------------------------------------------------------------------------------------
 
 sc_status sc_quant_begin_rows(sc_quant_plan *plan) {

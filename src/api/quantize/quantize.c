@@ -121,21 +121,19 @@ typedef struct unquantized {
     const char *why, *hint;
 } unquantized;
 
-#define SEE "See the reason of each node in the report"
+#define CONVOLUTIONS \
+    "For convolutions take sconce_fp16_weights, or a recipe of XNNPACK's with 8 bits."
 // The reason why no node of a method is quantized, and what to do, by mode.
 static const unquantized UNQUANTIZED[] = {
     [SC_QUANT_STATIC] = {"no operator fits a pattern of the quantizer",
-                         SEE ", and leave the quantization of this method out."},
+                         "Leave the quantization of this method out."},
     [SC_QUANT_DYNAMIC] = {"it has no linear layer, or convolution of images, that can be",
-                          SEE ", or take a static recipe."},
+                          "Take a static recipe."},
     [SC_QUANT_WEIGHT_ONLY] = {"it has no linear layer or embedding whose weight can be",
-                              SEE ". For convolutions take sconce_fp16_weights, or a recipe of "
-                                  "XNNPACK's with 8 bits."},
-    [SC_QUANT_DYNAMIC_INT4] = {"it has no linear layer whose weight can be",
-                               SEE ". For convolutions take sconce_fp16_weights, or a recipe of "
-                                   "XNNPACK's with 8 bits."},
+                              CONVOLUTIONS},
+    [SC_QUANT_DYNAMIC_INT4] = {"it has no linear layer whose weight can be", CONVOLUTIONS},
     [SC_QUANT_HALF_WEIGHTS] = {"it has no layer whose weight can be",
-                               SEE ", and leave the quantization of this method out."}};
+                               "Leave the quantization of this method out."}};
 
 static bool is_other_float(const sc_quant_row *row) {
     return sc_str_is(row->why_not, SC_QUANT_OTHER_WEIGHT) ||
@@ -143,20 +141,57 @@ static bool is_other_float(const sc_quant_row *row) {
            sc_str_is(row->why_not, SC_QUANT_HALF_ALREADY);
 }
 
-static void warn_of_unquantized(sc_ctx *ctx, const sc_quantized_method *m, sc_quant_mode mode) {
-    const unquantized *n = &UNQUANTIZED[mode];
-    const char *why = n->why, *hint = n->hint;
+// The reason for one method, and if `skip` is a part of it.
+static unquantized reason_of(const sc_quantized_method *m, sc_quant_mode mode, bool *is_skipped) {
+    unquantized found = UNQUANTIZED[mode];
+    *is_skipped = false;
     for (uint32_t i = 0; i < sc_quant_row_count(m->plan); i++) {
         const sc_quant_row *row = sc_quant_row_at(m->plan, i);
-        if (row->is_quantized) return;
-        if (row->is_skipped) why = "`skip` leaves out every node that could be";
+        *is_skipped |= row->is_skipped;
+        if (row->is_skipped) found.why = "`skip` leaves out every node that could be";
         if (row->is_skipped || !is_other_float(row)) continue;
-        why = "the weights of its layers, or their inputs, have another dtype than this takes";
-        hint = "Export the model in float32, of model.float().";
+        found.why =
+            "the weights of its layers, or their inputs, have another dtype than this takes";
+        found.hint = "Export the model in float32, of model.float().";
     }
-    sc_where_set_method(ctx, m->method);
-    sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED, hint, "no node of method '%s' is quantized: %s",
-              m->method->name->text, why);
+    return found;
+}
+
+static bool is_quantized(const sc_quantized_method *m) {
+    for (uint32_t i = 0; i < sc_quant_row_count(m->plan); i++)
+        if (sc_quant_row_at(m->plan, i)->is_quantized) return true;
+    return false;
+}
+
+// Reports the methods of which no node is quantized. A recipe that quantizes none of its methods is
+// a mistake, unless the user has skipped what it would quantize.
+static sc_status report_unquantized(sc_ctx *ctx, const sc_quantizing *q,
+                                    const sc_quant_configs *configs) {
+    const sc_quantized_method *first = NULL;
+    uint32_t at = 0;
+    bool is_wanted = false, is_skipped;
+    for (uint32_t i = 0; i < q->count; i++) {
+        if (!q->methods[i].plan) continue;
+        if (!first) at = i;
+        first = first ? first : &q->methods[i];
+        (void)reason_of(&q->methods[i], configs[i].items[0].mode, &is_skipped);
+        is_wanted |= is_quantized(&q->methods[i]) || is_skipped;
+    }
+    for (uint32_t i = 0; is_wanted && i < q->count; i++) {
+        const sc_quantized_method *m = &q->methods[i];
+        if (!m->plan || is_quantized(m)) continue;
+        const unquantized n = reason_of(m, configs[i].items[0].mode, &is_skipped);
+        sc_where_set_method(ctx, m->method);
+        sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED,
+                  sc_str_format(ctx->arena, "%s The report has each node's reason.", n.hint).data,
+                  "no node of method '%s' is quantized: %s", m->method->name->text, n.why);
+    }
+    if (is_wanted || !first) return SC_OK;
+    const unquantized n = reason_of(first, configs[at].items[0].mode, &is_skipped);
+    sc_where_set_method(ctx, first->method);
+    return sc_fail(ctx, SC_ERR_UNSUPPORTED, n.hint,
+                   "no node of method '%s' is quantized: %s; its layers: " SC_STR_FMT,
+                   first->method->name->text, n.why, SC_STR_ARG(sc_quant_layers_text(first->plan)));
 }
 
 static void make_states(sc_job *job, sc_quantized_method *m) {
@@ -172,7 +207,6 @@ static void make_states(sc_job *job, sc_quantized_method *m) {
 static sc_status prepare_method(sc_job *job, sc_quantized_method *m,
                                 const sc_quant_configs *configs) {
     SC_TRY(sc_quant_prepare(&job->ctx, m->method, configs->items, configs->count, &m->plan));
-    warn_of_unquantized(&job->ctx, m, configs->items[0].mode);
     make_states(job, m);
     return SC_OK;
 }
@@ -190,7 +224,7 @@ static sc_status prepare(sc_job *job, sc_quantizing *q, sc_str config_json) {
         SC_TRY(sc_pass_last_logits(&job->ctx, m->method, &(sc_pass_env){.options = &q->edge}));
         if (configs[i].count) SC_TRY(prepare_method(job, m, &configs[i]));
     }
-    return SC_OK;
+    return report_unquantized(&job->ctx, q, configs);
 }
 
 sc_status sc_quantize_begin(sc_job *job, uint32_t from, sc_str config_json,

@@ -49,7 +49,7 @@ type Script = Readonly<Record<number, readonly number[]>>;
 interface Form {
   kind?: "samples" | "features";
   isCached?: boolean;
-  /** What later attempts at a window say. */
+  /** The scripts of later attempts at a window. */
   again?: readonly Script[];
   /** The score of what is said; others have 0. */
   score?: number;

@@ -39,7 +39,7 @@ export const ATTEMPT_OPTIONS = {
   seed: SEED,
 } as const;
 
-/** What is known of the text of an attempt. */
+/** Facts about the text of an attempt. */
 export interface Judged {
   readonly meanLogProbability: number;
   readonly compressionRatio: number;
