@@ -315,7 +315,8 @@ sc_status sc_quantize_compare(sc_job *job);
 // "nodes": [{"node", "op", "isQuantized", "isSkipped": true if requested, "reason", "weight",
 // "snr", "largestDifference"}], "ranges": [{"tensors", "isWeight", "isDynamic", "bits", "low",
 // "high", "scaleCount", "scale", "zeroPoint", "axis", "groupSize", "bytesBefore", "bytesAfter"}],
-// "outputs": [{"output", "snr", "largestDifference"}]}}}. The "weight" of a node is the number of
+// "outputs": [{"output", "snr", "largestDifference", "layer", "rows", "changedRows"}]}}}. The last
+// three are there for scores of a linear layer. The "weight" of a node is the number of
 // its range. Scales and zero points are null for halves, which do not have them, and if there are
 // too many for a list.
 //

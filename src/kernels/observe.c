@@ -187,13 +187,16 @@ static sc_status run_observe_error(const sc_kernel_call *call) {
     if (sc_class_of(expected->dtype) != SC_CLASS_F32 || sc_class_of(found->dtype) != SC_CLASS_F32)
         return sc_call_no_kernel(call);
     if (!sc_same_sizes(expected, found)) return sc_call_fail(call, SC_ERR_SHAPE, "sizes differ");
-    if (!is_state(state, next, SC_DTYPE_F64, SC_ERROR_VALUES))
+    const bool has_rows = state->numel == SC_ERROR_ALL && expected->rank > 0;
+    const uint64_t values = state->numel == SC_ERROR_ALL ? SC_ERROR_ALL : SC_ERROR_VALUES;
+    if (!is_state(state, next, SC_DTYPE_F64, values))
         return sc_call_fail(call, SC_ERR_SHAPE, "the state does not have %d values",
                             SC_ERROR_VALUES);
-    memcpy(next->data, state->data, SC_ERROR_VALUES * sizeof(double));
+    memcpy(next->data, state->data, values * sizeof(double));
     if (expected->numel == 0) return SC_OK;
     SC_TRY(sc_stream_open(call->ctx, &a, expected, expected));
     SC_TRY(sc_stream_open(call->ctx, &b, found, expected));
+    sc_error_rows rows = {.length = has_rows ? (uint64_t)expected->sizes[expected->rank - 1] : 1};
     const sc_load_fn load_a = sc_loader(SC_CLASS_F32, expected->dtype);
     const sc_load_fn load_b = sc_loader(SC_CLASS_F32, found->dtype);
     for (int64_t i = 0; i < expected->numel; i += SC_BLOCK) {
@@ -202,6 +205,8 @@ static sc_status run_observe_error(const sc_kernel_call *call) {
         sc_stream_load(&a, load_a, x, sizeof *x, n);
         sc_stream_load(&b, load_b, y, sizeof *y, n);
         sc_observe_error(next->data, x, y, (size_t)n);
+        if (has_rows && sc_tensor_is_contiguous(expected))
+            sc_observe_rows(&rows, next->data, x, y, (size_t)n);
     }
     return SC_OK;
 }

@@ -30,6 +30,25 @@ void sc_observe_error(double state[SC_ERROR_VALUES], const float *expected, cons
     state[SC_ERROR_MISMATCHES] += (double)mismatches;
 }
 
+void sc_observe_rows(sc_error_rows *rows, double state[SC_ERROR_ALL], const float *expected,
+                     const float *found, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const bool is_first = rows->at == 0;
+        if (is_first || expected[i] > rows->greatest_expected) {
+            rows->greatest_expected = expected[i];
+            rows->expected = rows->at;
+        }
+        if (is_first || found[i] > rows->greatest_found) {
+            rows->greatest_found = found[i];
+            rows->found = rows->at;
+        }
+        if (++rows->at < rows->length) continue;
+        rows->at = 0;
+        state[SC_ERROR_ROWS]++;
+        state[SC_ERROR_CHANGED] += rows->expected != rows->found;
+    }
+}
+
 double sc_error_decibels(const double state[SC_ERROR_VALUES]) {
     return 10 * log10(state[SC_ERROR_SIGNAL] / state[SC_ERROR_NOISE]);
 }

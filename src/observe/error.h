@@ -13,13 +13,28 @@ typedef enum sc_observed_error {
     SC_ERROR_COUNT,    // elements that were compared
     // Left out of all that: NaN or infinite in one, and not the same in the other.
     SC_ERROR_MISMATCHES,
-    SC_ERROR_VALUES
+    SC_ERROR_VALUES,
+    // Values that only a state of SC_ERROR_ALL has: rows along the last dimension, and those whose
+    // first greatest element is another than expected.
+    SC_ERROR_ROWS = SC_ERROR_VALUES,
+    SC_ERROR_CHANGED,
+    SC_ERROR_ALL
 } sc_observed_error;
 
 // `count` more numbers. Those that are not finite, and the same in both, are compared and add
 // nothing.
 void sc_observe_error(double state[SC_ERROR_VALUES], const float *expected, const float *found,
                       size_t count);
+// Rows of numbers that come in parts.
+typedef struct sc_error_rows {
+    uint64_t length, at;  // of a row; in the current one
+    uint64_t expected, found;
+    float greatest_expected, greatest_found;
+} sc_error_rows;
+
+// `count` more numbers of rows, from the first one on.
+void sc_observe_rows(sc_error_rows *rows, double state[SC_ERROR_ALL], const float *expected,
+                     const float *found, size_t count);
 // 10 log10(signal / noise): infinite without noise, minus that where only zeros were expected, NaN
 // where nothing was compared or all is 0.
 double sc_error_decibels(const double state[SC_ERROR_VALUES]);

@@ -84,15 +84,15 @@ static sc_status share_inputs(comparing *c, const sc_method *prepared, const sc_
 
 // --- Comparisons ---------------------------------------------------------------------------------
 
-static sc_value *add_state(comparing *c) {
+static sc_value *add_state(comparing *c, uint32_t values) {
     sc_arena *arena = c->ctx->arena;
     sc_constant *constant = sc_new(arena, sc_constant);
     *constant = (sc_constant){.persistent = true};
     constant->name = sc_str_format(arena, "_error.%s.%u", c->method->name->text, c->rows.count);
     constant->spec = sc_spec_new(arena, SC_DTYPE_F64, 1);
-    constant->spec.sizes[0] = sc_dim_int(SC_ERROR_VALUES);
+    constant->spec.sizes[0] = sc_dim_int(values);
     sc_spec_set_contiguous(c->method->exprs, &constant->spec);
-    constant->data = sc_extent_whole(sc_source_zeros(arena, SC_ERROR_VALUES * sizeof(double)));
+    constant->data = sc_extent_whole(sc_source_zeros(arena, values * sizeof(double)));
     sc_value *value = sc_graph_add_input(c->method->graph, constant->name, SC_VALUE_TENSOR);
     value->spec = constant->spec;
     const sc_input_sig sig = {.kind = SC_INPUT_BUFFER,
@@ -124,7 +124,7 @@ static sc_status compare(comparing *c, const sc_value *expected, const sc_value 
     if (!is_float_tensor(values[0]) || !is_float_tensor(values[1])) return SC_OK;
     if (values[0] == values[1] || !is_same_shape(&values[0]->spec, &values[1]->spec)) return SC_OK;
     const sc_arg args[] = {sc_arg_value(values[0]), sc_arg_value(values[1]),
-                           sc_arg_value(add_state(c))};
+                           sc_arg_value(add_state(c, row.layer ? SC_ERROR_ALL : SC_ERROR_VALUES))};
     const sc_meta meta = values[1]->node ? values[1]->node->meta : (sc_meta){0};
     SC_TRY(sc_build(c->method->graph, NULL, sc_op_get(SC_OP_sconce_observe_error), args, 3, &meta,
                     &node));
@@ -178,6 +178,21 @@ static sc_status copy_both(comparing *c, const sc_method *prepared, const sc_met
 
 // --- Outputs -------------------------------------------------------------------------------------
 
+enum { SCORES_MIN = 32 };
+
+// The linear layer that gives a result, if there are enough numbers in a row to be scores, of which
+// the greatest counts.
+static const sc_name *layer_of(const sc_value *value) {
+    const sc_spec *spec = &value->spec;
+    const sc_node *node = value->node;
+    if (value->type != SC_VALUE_TENSOR || spec->rank == 0) return NULL;
+    const sc_dim *last = &spec->sizes[spec->rank - 1];
+    if (!sc_dim_is_int(*last) || last->value < SCORES_MIN) return NULL;
+    while (node && sc_op_has(node->op, SC_RESHAPES) && node->args[0].kind == SC_ARG_VALUE)
+        node = node->args[0].value->node;
+    return node && sc_quant_role(node->op) == QUANT_LINEAR ? node->name : NULL;
+}
+
 static sc_status compare_outputs(comparing *c, const sc_method *prepared,
                                  const sc_method *quantized) {
     uint32_t index = 0;
@@ -186,7 +201,8 @@ static sc_status compare_outputs(comparing *c, const sc_method *prepared,
         const sc_arg *a = &prepared->graph->ret->args[i], *b = &quantized->graph->ret->args[i];
         if (prepared->outputs.data[i].kind != SC_OUTPUT_USER) continue;
         if (a->kind == SC_ARG_VALUE && b->kind == SC_ARG_VALUE)
-            SC_TRY(compare(c, a->value, b->value, (sc_compared_row){.index = index}));
+            SC_TRY(compare(c, a->value, b->value,
+                           (sc_compared_row){.index = index, .layer = layer_of(a->value)}));
         index++;
     }
     return SC_OK;

@@ -9,9 +9,10 @@
 
 // A result of a node that both methods have, or of the method.
 typedef struct sc_compared_row {
-    const sc_name *node;            // NULL: a result of the method
-    uint32_t index;                 // its index among the method's user outputs
-    double error[SC_ERROR_VALUES];  // filled in by the caller that runs the program
+    const sc_name *node;         // NULL: a result of the method
+    uint32_t index;              // its index among the method's user outputs
+    const sc_name *layer;        // of scores: the linear layer that gives them; else NULL
+    double error[SC_ERROR_ALL];  // filled in by the caller that runs the program
 } sc_compared_row;
 
 typedef struct sc_compared {
@@ -20,8 +21,8 @@ typedef struct sc_compared {
 } sc_compared;
 
 // A program of the methods' inputs. Its user outputs are the errors of the rows, in order: float64
-// tensors of SC_ERROR_VALUES, in mutable buffers that last from run to run. Both methods use the
-// symbols of one program, and take the same user inputs.
+// tensors of SC_ERROR_VALUES, for scores SC_ERROR_ALL, in mutable buffers that last from run to
+// run. Both methods use the symbols of one program, and take the same user inputs.
 sc_status sc_quant_compared(sc_ctx *ctx, const sc_method *prepared, const sc_method *quantized,
                             sc_program **out, sc_compared *rows);
 

@@ -99,7 +99,7 @@ uint32_t sc_quant_row_count(const sc_quant_plan *plan);
 const sc_quant_row *sc_quant_row_at(const sc_quant_plan *plan, uint32_t index);
 
 // The layers of the method for people, by kind and dtype of their weights: "2 convolutions of
-// float32, 1 linear layer of bfloat16".
+// float32, 1 linear layer of bfloat16". Empty if it has no layers.
 sc_str sc_quant_layers_text(const sc_quant_plan *plan);
 
 // Remarks for the user: patterns of `skip` that fit no node, layers in bodies.

@@ -104,7 +104,6 @@ sc_str sc_quant_layers_text(const sc_quant_plan *plan) {
                            sc_dtype_name((sc_dtype)dtype));
         }
     }
-    if (!kinds) sc_sb_add_text(&sb, "it has no linear layer, convolution or embedding");
     return sc_str_from(sc_sb_terminate(&sb));
 }
 

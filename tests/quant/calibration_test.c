@@ -109,6 +109,21 @@ TEST(states_go_from_run_to_run) {
     setup_end(&s);
 }
 
+// Rows may come in parts, and the first of equal elements is the greatest.
+TEST(rows_with_another_greatest_element_are_counted) {
+    static const float expected[] = {1, 3, 2, 5, 5, 0, -3, -2, -1, 1, 2, 3};
+    static const float found[] = {1, 4, 2, 4, 5, 0, -3, -2, -1, 3, 2, 1};
+    for (size_t part = 1; part <= SC_COUNT_OF(found); part++) {
+        double state[SC_ERROR_ALL] = {0};
+        sc_error_rows rows = {.length = 3};
+        for (size_t i = 0; i < SC_COUNT_OF(found); i += part)
+            sc_observe_rows(&rows, state, expected + i, found + i,
+                            sc_min_u64(part, SC_COUNT_OF(found) - i));
+        CHECK_SAME_FLOAT(state[SC_ERROR_ROWS], 4);
+        CHECK_SAME_FLOAT(state[SC_ERROR_CHANGED], 2);
+    }
+}
+
 // --- Images --------------------------------------------------------------------------------------
 
 static const char images[] =

@@ -163,6 +163,17 @@ static bool is_quantized(const sc_quantized_method *m) {
     return false;
 }
 
+// The layers of a method that are not quantized, behind a reason.
+static const char *found_in(sc_ctx *ctx, const sc_quantized_method *m) {
+    const sc_str layers = sc_quant_layers_text(m->plan);
+    sc_sb sb;
+    sc_sb_init(&sb, ctx->arena);
+    if (layers.size) sc_sb_addf(&sb, "; its layers: " SC_STR_FMT, SC_STR_ARG(layers));
+    for (uint32_t i = 0; i < sc_quant_remark_count(m->plan); i++)
+        sc_sb_addf(&sb, "; " SC_STR_FMT, SC_STR_ARG(sc_quant_remark_at(m->plan, i)));
+    return sc_sb_terminate(&sb);
+}
+
 // Reports the methods of which no node is quantized. A recipe that quantizes none of its methods is
 // a mistake, unless the user has skipped what it would quantize.
 static sc_status report_unquantized(sc_ctx *ctx, const sc_quantizing *q,
@@ -189,9 +200,8 @@ static sc_status report_unquantized(sc_ctx *ctx, const sc_quantizing *q,
     if (is_wanted || !first) return SC_OK;
     const unquantized n = reason_of(first, configs[at].items[0].mode, &is_skipped);
     sc_where_set_method(ctx, first->method);
-    return sc_fail(ctx, SC_ERR_UNSUPPORTED, n.hint,
-                   "no node of method '%s' is quantized: %s; its layers: " SC_STR_FMT,
-                   first->method->name->text, n.why, SC_STR_ARG(sc_quant_layers_text(first->plan)));
+    return sc_fail(ctx, SC_ERR_UNSUPPORTED, n.hint, "no node of method '%s' is quantized: %s%s",
+                   first->method->name->text, n.why, found_in(ctx, first));
 }
 
 static void make_states(sc_job *job, sc_quantized_method *m) {

@@ -113,6 +113,13 @@ static void add_ranges(reporting *r) {
 
 // --- Methods -------------------------------------------------------------------------------------
 
+static void put_rows(sc_json_writer *w, const sc_compared_row *row) {
+    if (!row->layer || !(row->error[SC_ERROR_ROWS] > 0)) return;
+    sc_json_put_text(w, "layer", row->layer->text);
+    sc_json_put_u64(w, "rows", (uint64_t)row->error[SC_ERROR_ROWS]);
+    sc_json_put_u64(w, "changedRows", (uint64_t)row->error[SC_ERROR_CHANGED]);
+}
+
 static void add_outputs(reporting *r) {
     const sc_compared *compared = r->m->compared;
     sc_json_put_array(r->w, "outputs");
@@ -121,6 +128,7 @@ static void add_outputs(reporting *r) {
         sc_json_begin_object(r->w);
         sc_json_put_u64(r->w, "output", compared->rows[i].index);
         put_error(r->w, &compared->rows[i]);
+        put_rows(r->w, &compared->rows[i]);
         sc_json_end_object(r->w);
     }
     sc_json_end_array(r->w);

@@ -138,9 +138,8 @@ test("calibration is cancelled between calls that are there at once", async () =
 });
 
 test("numbers that become constants are no weights of a report", async () => {
-  const session = await engine.export(file("pytree_io"), {
-    recipe: "xnnpack_pt2e_int8_dynamic_per_channel",
-  });
+  const both = { forward: file("pytree_io"), other: file("mlp") };
+  const session = await engine.export(both, { recipe: "xnnpack_pt2e_int8_dynamic_per_channel" });
   const { nodes, bytesBefore, bytesAfter } = session.quantizationReport()!.methods["forward"]!;
   assert.deepEqual(namesOf(nodes), []);
   assert.deepEqual([bytesBefore, bytesAfter], [0, 0]);
@@ -215,7 +214,12 @@ test("a quantizer that finds nothing is told, as is what skip names and is not t
 });
 
 test("layers in bodies of control flow stay as they are, and are told by name", async () => {
-  const session = await engine.export(file("cond"), { recipe: STATIC });
+  const alone = await rejected(() => engine.export(file("cond"), { recipe: STATIC }));
+  assert.equal(alone.code, "unsupported");
+  assert.match(alone.message, /; layers in bodies of control flow are not quantized: true_graph_0/);
+  const both = { forward: file("cond"), other: file("mlp") };
+  const exampleInputs = { other: calls("mlp") };
+  const session = await engine.export(both, { recipe: STATIC, exampleInputs });
   const { notes, nodes } = session.quantizationReport()!.methods["forward"]!;
   const inside = nodes.filter(({ node }) => node.includes("/"));
   assert.ok(inside.some(({ node, op }) => node === "true_graph_0/linear" && /linear/.test(op)));

@@ -2,7 +2,14 @@
 // weights, quantized or not, and a story that is still one.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createEngine, ExportRecipe, type Engine, type Program } from "sconce";
+import {
+  createEngine,
+  ExportRecipe,
+  type Engine,
+  type MethodQuantizationReport,
+  type Program,
+  type QuantizedOutput,
+} from "sconce";
 import { rejected } from "../setup/rejected.js";
 import { perplexity, STORY, STORY_CALLS, reported, TOKENS } from "./story.js";
 
@@ -123,4 +130,44 @@ test("a group that divides no row is told with the node, and what it may be inst
   assert.match(error.message, /groups of 32 do not divide the 172 inputs of this layer/);
   assert.match(error.hint, /one scale for each channel \(0\), or skip the layer/);
   assert.deepEqual([error.method, error.node], ["decode", "linear_6"]);
+});
+
+const LINEAR = /^aten::linear/;
+
+test("scores that choose other tokens name the layer that gives them, until it is skipped", async () => {
+  const reportOf = async (skip: string[]): Promise<Record<string, MethodQuantizationReport>> => {
+    const session = await engine.export(STORY, {
+      recipe: {
+        name: "four bits",
+        quantizationRecipe: {
+          aoQuantizationConfigs: [{ aoBaseConfig: { kind: "int4_weight_only" }, skip }],
+        },
+      },
+      exampleInputs: STORY_CALLS,
+      sensitivity: true,
+    });
+    const { methods } = session.quantizationReport()!;
+    session.dispose();
+    return methods;
+  };
+  const whole = await reportOf([]);
+  const heads = Object.values(whole).map(({ nodes }) =>
+    nodes.findLast(({ op }) => LINEAR.test(op)),
+  );
+  const skipped = await reportOf(heads.map((head) => `=${head!.node}`));
+  for (const [i, method] of ["prefill", "decode"].entries()) {
+    const { outputs, notes } = whole[method]!;
+    const [{ layer, rows = 0, changedRows = 0, snr }] = outputs as [QuantizedOutput];
+    assert.equal(outputs.length, 1);
+    assert.ok(rows >= 2 && changedRows <= rows, `${changedRows} of ${rows}`);
+    assert.equal(layer, heads[i]!.node);
+    const advice = notes.filter((text) => text.includes("greatest score"));
+    assert.equal(advice.length, changedRows > 0.05 * rows ? 1 : 0);
+    assert.ok(
+      advice.every((text) => text.endsWith(`take more bits: ${layer}`)),
+      advice[0],
+    );
+    assert.ok(skipped[method]!.outputs[0]!.snr! > snr!);
+    assert.ok(skipped[method]!.notes.every((text) => !text.endsWith(`bits: ${layer}`)));
+  }
 });

@@ -29,6 +29,18 @@ export interface QuantizationError {
   nonFiniteMismatches?: number;
 }
 
+/** The error of an output. */
+export interface QuantizedOutput extends QuantizationError {
+  /** The index of the output. */
+  output: number;
+  /** For scores, which come from a linear layer: the name of its node. */
+  layer?: string;
+  /** The number of rows of scores. */
+  rows?: number;
+  /** The rows whose greatest score is another than in the float program. */
+  changedRows?: number;
+}
+
 /** A node after quantizing. It has an error if the quantized program was compared. */
 export interface QuantizedNode extends Partial<QuantizationError> {
   /** The name of the node. */
@@ -100,7 +112,7 @@ export interface MethodQuantizationReport {
   /** The quantized tensors with their parameters. */
   ranges: QuantizedRange[];
   /** The errors of the method's outputs, if the quantized program was compared. */
-  outputs: (QuantizationError & { output: number })[];
+  outputs: QuantizedOutput[];
 }
 
 /** The result of quantizing. */

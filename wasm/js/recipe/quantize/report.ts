@@ -2,6 +2,7 @@
 import type {
   MethodQuantizationReport,
   QuantizationError,
+  QuantizedOutput,
   QuantizedRange,
 } from "../../types/index.js";
 
@@ -46,19 +47,40 @@ function losses(nodes: MethodQuantizationReport["nodes"]): [name: string, loss: 
   return found.sort(([, a], [, b]) => b - a);
 }
 
-/** The layers to skip where the results are far from those of the float program. */
+/** More rows with another greatest score are a warning. */
+const CHANGED_MAX = 0.05;
+
+const isChanged = ({ rows = 0, changedRows = 0 }: QuantizedOutput): boolean =>
+  changedRows > CHANGED_MAX * rows;
+
+/** How an output differs; undefined if it is near enough to that of the float program. */
+function distance(result: QuantizedOutput): string | undefined {
+  const decibels = decibelsOf(result) ?? Infinity;
+  const words = decibels === -Infinity ? "-∞" : decibels.toFixed(1);
+  if (isChanged(result))
+    return `has another greatest score in ${result.changedRows} of ${result.rows} rows (${words} dB)`;
+  return decibels < LOW_DECIBELS ? `is only ${words} dB from the float program` : undefined;
+}
+
+/**
+ * The layers to skip where the results are far from those of the float program. The layer that gives
+ * scores comes first: each score has noise of its own from it.
+ */
 export function adviceOn({
   nodes,
   outputs,
 }: Pick<MethodQuantizationReport, "nodes" | "outputs">): string[] {
-  const worst = worstOf(outputs);
-  const decibels = worst ? decibelsOf(worst)! : Infinity;
-  const names = losses(nodes).slice(0, NAMES_MAX);
-  if (decibels >= LOW_DECIBELS || names.length === 0) return [];
-  const words = decibels === -Infinity ? "-∞" : decibels.toFixed(1);
+  const worst = outputs.find(isChanged) ?? worstOf(outputs);
+  const words = worst && distance(worst);
+  if (words === undefined) return [];
+  const heads = outputs.filter(isChanged).map(({ layer }) => layer);
+  const first = nodes.filter(({ node, isQuantized }) => isQuantized && heads.includes(node));
+  const names = new Set([...first.map(({ node }) => node), ...losses(nodes).map(([name]) => name)]);
+  const list = [...names].slice(0, first.length > 0 ? first.length : NAMES_MAX);
+  if (list.length === 0) return [];
   return [
-    `output ${worst!.output} is only ${words} dB from the float program; skip the layers that ` +
-      `lose most, or take more bits: ${names.map(([name]) => name).join(", ")}`,
+    `output ${worst!.output} ${words}; skip the layers that ` +
+      `lose most, or take more bits: ${list.join(", ")}`,
   ];
 }
 
