@@ -13,16 +13,16 @@ import node_server
 import runtimes
 
 # Bounds of each recipe: perplexity against that in float, at most; what the box found and the
-# golden one share, at least.
+# golden one share, at least. None: the recipe refuses the face, which has convolutions alone.
 RECIPES = {
     "portable": (1.0001, 0.9999),
     "xnnpack_fp32": (1.0001, 0.9999),
     "xnnpack_pt2e_int8_static_per_channel": (1.05, 0.9),
     "xnnpack_pt2e_int8_static_per_tensor": (1.05, 0.9),
     "xnnpack_pt2e_int8_dynamic_per_channel": (1.02, 0.98),
-    "xnnpack_torchao_int8da_int4w_per_channel": (1.2, 0.9999),
-    "sconce_int8_weight_only": (1.01, 0.9999),
-    "sconce_int4_weight_only": (1.25, 0.9999),
+    "xnnpack_torchao_int8da_int4w_per_channel": (1.2, None),
+    "sconce_int8_weight_only": (1.01, None),
+    "sconce_int4_weight_only": (1.25, None),
     "sconce_fp16_weights": (1.001, 0.999),
 }
 CALIBRATED = [name for name in RECIPES if "static" in name]
@@ -182,4 +182,5 @@ def cases():
         yield f"recipes, tinyformer: {recipe} in groups", judge_groups, (recipe,)
     for recipe in RECIPES:
         yield f"recipes, stories260k: {recipe}", judge_story, (recipe,)
-        yield f"recipes, face-rfb320: {recipe}", judge_face, (recipe,)
+        if RECIPES[recipe][1] is not None:
+            yield f"recipes, face-rfb320: {recipe}", judge_face, (recipe,)
