@@ -23,7 +23,7 @@ static bool keeps_others(void *user, const sc_node *node) {
 
 static sc_status run_named(setup *s, sc_program *program, sc_str names, sc_str other) {
     sc_options options = sc_options_default();
-    options.fold_constants = options.last_logits = true;
+    options.fold_constants = options.last_logits = options.float32 = true;
     const sc_keep keep = {keeps_others, &other};
     const sc_pass_env env = {
         .options = &options, .evaluator = &sc_own_evaluator, .keep = other.size ? &keep : NULL};
@@ -174,7 +174,7 @@ TEST(pipeline_reports_times_and_cancels) {
     s.ctx.host.progress = cancel_at_third;
     s.ctx.host.user = &calls;
     CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_to_edge), SC_ERR_CANCELLED);
-    CHECK_EQ_UINT(pipeline.timings.count, 5);
+    CHECK_EQ_UINT(pipeline.timings.count, 6);
     setup_end(&s);
 }
 

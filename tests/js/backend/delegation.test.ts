@@ -277,11 +277,13 @@ test("passes run before decomposition, for the methods that ask for them", () =>
   assert.deepEqual(passesOf({ a: wish, b: "null" }, "a"), [
     "noops",
     "dce",
+    "float32",
     "last_logits",
     "int_products",
     "decompose",
   ]);
   assert.deepEqual(passesOf({ a: wish, b: "null" }, "b"), [
+    "float32",
     "last_logits",
     "int_products",
     "decompose",
@@ -291,6 +293,7 @@ test("passes run before decomposition, for the methods that ask for them", () =>
     "noops",
     "dce",
     "assertions",
+    "float32",
     "last_logits",
     "int_products",
     "decompose",
@@ -312,8 +315,15 @@ test("a backend wishes for passes, and partitioners may wish for others", async 
     const edge = own.toEdgeTransformAndLower(mlp, config);
     return edge.inspect().stages[1]!.timings.map(({ pass }) => pass);
   };
-  assert.deepEqual(passesOf("Wishing"), ["noops", "last_logits", "int_products", "decompose"]);
+  assert.deepEqual(passesOf("Wishing"), [
+    "noops",
+    "float32",
+    "last_logits",
+    "int_products",
+    "decompose",
+  ]);
   assert.deepEqual(passesOf({ backend: "Wishing", transformForPreDecomposition: [] }), [
+    "float32",
     "last_logits",
     "int_products",
     "decompose",

@@ -1,7 +1,7 @@
 // One exported method as several, each for its own largest size; and logits of the last position.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createEngine, tensor, type Engine, type Tensor } from "sconce";
+import { createEngine, ExportRecipe, tensor, toNumbers, type Engine, type Tensor } from "sconce";
 import { failure, file } from "../setup/failure.js";
 
 let engine: Engine;
@@ -60,4 +60,29 @@ test("logits of the last position are those of the whole program", () => {
   assert.equal(code, "option");
   assert.match(message, /^method 'forward' does not have one dynamic size among its inputs/);
   for (const program of [whole, last]) program.dispose();
+});
+
+test("a model in halves computes in float32 if that is asked for", async () => {
+  const whole = engine.load(engine.lower(file("linear_bf16")));
+  const wide = engine.load(engine.lower(file("linear_bf16"), { compileConfig: { float32: true } }));
+  const values = Float32Array.from({ length: 4 * 16 }, (_, i) => Math.round(8 * Math.sin(i)) / 8);
+  const [halves] = whole.run("forward", [tensor(Array.from(values), [4, 16], "bfloat16")]) as [
+    Tensor,
+  ];
+  const [found] = wide.run("forward", [tensor(values, [4, 16])]) as [Tensor];
+  assert.equal(halves.dtype, "bfloat16");
+  assert.equal(found.dtype, "float32");
+  const expected = toNumbers(halves);
+  found.data.forEach((x, i) =>
+    assert.ok(Math.abs(Number(x) - expected[i]!) <= 2 ** -7 * Math.max(1, Math.abs(expected[i]!))),
+  );
+  const recipe = ExportRecipe.getRecipe("sconce_llm_8da4w", { groupSize: 0 });
+  const session = await engine.export(file("linear_bf16"), { recipe });
+  const quantized = engine.load(session.getExecutorchProgram().buffer);
+  assert.deepEqual(
+    quantized
+      .inspect()
+      .methods[0]!.outputs.map((output) => output.kind === "tensor" && output.dtype),
+    ["float32"],
+  );
 });

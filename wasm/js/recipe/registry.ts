@@ -109,11 +109,14 @@ const tableOf = ({ embeddingBits = 8 }: RecipeOptions): AOBaseConfig =>
 const SCONCE: Readonly<Record<string, Row>> = {
   sconce_llm_8da4w: {
     options: { ...GROUPS, embeddingBits: EMBEDDING_BITS },
-    make: (options) =>
-      composed([
+    // Norms, attention and logits are of float32 whatever the model has.
+    make: (options) => ({
+      ...composed([
         { aoBaseConfig: { kind: DYNAMIC_INT4, ...groupsOf(options) }, layers: "linear" },
         { aoBaseConfig: tableOf(options), layers: "embeddings" },
       ]),
+      loweringRecipe: { partitioners: ["xnnpack"], edgeCompileConfig: { float32: true } },
+    }),
   },
   sconce_int8_weight_only: { make: () => converted({ kind: "int8_weight_only" }) },
   sconce_int4_weight_only: {
