@@ -78,7 +78,7 @@ test("a model in halves computes in float32 if that is asked for", async () => {
   );
   const recipe = ExportRecipe.getRecipe("sconce_llm_8da4w", { groupSize: 0 });
   const session = await engine.export(file("linear_bf16"), { recipe });
-  const quantized = engine.load(session.getExecutorchProgram().buffer);
+  const quantized = engine.load(session.getExecutorchProgramManager().buffer);
   assert.deepEqual(
     quantized
       .inspect()
