@@ -32,19 +32,39 @@ export function worstOf<T extends Partial<QuantizationError>>(
 /** Below this many decibels, results often mean something else than those of the float program. */
 const LOW_DECIBELS = 15;
 const NAMES_MAX = 5;
+const NORM = /norm/;
 
-/** Quantized nodes with the noise that each has more than the node before it, the most first. */
-function losses(nodes: MethodQuantizationReport["nodes"]): [name: string, loss: number][] {
+type Nodes = MethodQuantizationReport["nodes"];
+
+/** Noise as a share of the signal; 0 for a node that is the same in both programs. */
+function noiseOf(node: Nodes[number]): number {
+  const decibels = decibelsOf(node);
+  return decibels === null ? 0 : Math.min(10 ** (-decibels / 10), 1000);
+}
+
+/** Names with the noise that each adds, the most first. */
+const sorted = (found: readonly [string[], number][]): string[] =>
+  [...found].sort(([, a], [, b]) => b - a).flatMap(([names]) => names);
+
+/**
+ * The quantized nodes that lose most. Networks with normalizations are measured there: what a block adds
+ * to the values that all blocks share counts, and not how faint the results of its layers are.
+ */
+function losses(nodes: Nodes): string[] {
+  const hasBlocks = nodes.filter(({ op }) => NORM.test(op)).length > 1;
+  const found: [string[], number][] = [];
+  let names: string[] = [];
   let before = 0;
-  const found: [string, number][] = [];
   for (const node of nodes) {
-    const decibels = decibelsOf(node);
-    if (decibels === null) continue;
-    const noise = Math.min(10 ** (-decibels / 10), 1000);
-    if (node.isQuantized && noise > before) found.push([node.node, noise - before]);
+    if (node.isQuantized) names.push(node.node);
+    if (hasBlocks ? !NORM.test(node.op) : decibelsOf(node) === null) continue;
+    const noise = noiseOf(node);
+    const isLoss = noise > before && (hasBlocks || node.isQuantized);
+    if (isLoss && names.length > 0) found.push([names, noise - before]);
+    names = [];
     before = noise;
   }
-  return found.sort(([, a], [, b]) => b - a);
+  return sorted(found);
 }
 
 /** More rows with another greatest score are a warning. */
@@ -75,7 +95,7 @@ export function adviceOn({
   if (words === undefined) return [];
   const heads = outputs.filter(isChanged).map(({ layer }) => layer);
   const first = nodes.filter(({ node, isQuantized }) => isQuantized && heads.includes(node));
-  const names = new Set([...first.map(({ node }) => node), ...losses(nodes).map(([name]) => name)]);
+  const names = new Set([...first.map(({ node }) => node), ...losses(nodes)]);
   const list = [...names].slice(0, first.length > 0 ? first.length : NAMES_MAX);
   if (list.length === 0) return [];
   return [
