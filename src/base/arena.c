@@ -5,6 +5,9 @@
 #include "base/arena.h"
 
 #include <stdlib.h>
+#if defined(__wasm32__)
+#include <malloc.h>
+#endif
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -271,6 +274,14 @@ void *sc_try_alloc(uint64_t bytes) {
 }
 
 void sc_free(void *memory) { free(memory); }
+
+uint64_t sc_memory_in_use(void) {
+#if defined(__wasm32__)
+    return (uint64_t)(size_t)mallinfo().uordblks;
+#else
+    return 0;
+#endif
+}
 
 bool sc_memory_extent(uint64_t *taken, uint64_t *most) {
 #if defined(__wasm32__)

@@ -79,5 +79,7 @@ void sc_free(void *memory);
 // Gives the memory that was taken from the host, and the most that it can give. False if neither is
 // known.
 bool sc_memory_extent(uint64_t *taken, uint64_t *most);
+// The bytes that are allocated now. Walks over all of them. Zero if that is not known.
+uint64_t sc_memory_in_use(void);
 
 #endif

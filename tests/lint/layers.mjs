@@ -255,7 +255,7 @@ const meeting = "api";
 const publicHeader = "sconce.h";
 // The C library, as far as a freestanding neighbourhood has it, and what compilers bring.
 const system =
-  /^(float|inttypes|limits|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|wasm_simd128|sanitizer\/asan_interface)\.h$/;
+  /^(float|inttypes|limits|malloc|math|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|wasm_simd128|sanitizer\/asan_interface)\.h$/;
 // More of it for single files: threads and atomics.
 const systemOf = { "src/base/parallel.c": /^(stdalign|stdatomic|threads)\.h$/ };
 // Files that call each other in a circle, because the text that they read or write is recursive.

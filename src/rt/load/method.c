@@ -11,6 +11,7 @@
 #include "kernels/convert.h"
 #include "rt/allocate.h"
 #include "rt/load/memory.h"
+#include "rt/load/room.h"
 #include "rt/load/steps.h"
 #include "rt/rewrite/optimize.h"
 #include "rt/run/delegate.h"
@@ -97,7 +98,8 @@ sc_status sc_rt_method_load(sc_ctx *ctx, sc_rt_program *p, sc_str name, sc_rt_me
                             .name = sc_rt_program_method_name(p, index)};
         ctx->where.method = m->name;
         sc_rt_tell_begin(m, SC_RT_EVENT_LOAD, NULL);
-        sc_status status = load(ctx, m);
+        sc_status status = sc_rt_room_check_method(ctx, p, index);
+        if (status == SC_OK) status = load(ctx, m);
         sc_rt_tell_end(m, SC_RT_EVENT_LOAD, NULL, status);
         ctx->where = outer;
         if (status != SC_OK) {

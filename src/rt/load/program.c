@@ -13,6 +13,7 @@
 #include "rt/load/data_map.h"
 #include "rt/load/memory.h"
 #include "rt/load/named.h"
+#include "rt/load/room.h"
 #include "rt/load/segments.h"
 
 enum { HEAD_BYTES = 64, HEADER_MIN = 24 };
@@ -172,7 +173,7 @@ static sc_status open_parts(sc_ctx *ctx, sc_rt_program *p) {
     sc_imap_init(&p->deferred_by_place, &p->arena);
     SC_TRY(sc_rt_pools_declare(ctx, p));
     p->methods = sc_new_array(&p->arena, sc_rt_method *, p->plans.count);
-    return SC_OK;
+    return sc_rt_room_check(ctx, p);
 }
 
 sc_status sc_rt_program_open(sc_ctx *ctx, sc_source *source, const sc_rt_options *options,

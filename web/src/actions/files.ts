@@ -43,6 +43,19 @@ export async function checkRoom(blob: Blob): Promise<Blob> {
   }
 }
 
+/** Warns of a program that may be too large here. Browsers know the machine's memory roughly, if at all. */
+export function memoryFaults(bytes: number): Error[] {
+  const { deviceMemory = Infinity } = navigator as { deviceMemory?: number };
+  if (bytes < deviceMemory * 2 ** 29) return [];
+  return [
+    fault(
+      "out_of_memory",
+      `the program takes about ${formatBytes(bytes)}, and this machine has about ${deviceMemory} GB`,
+      "Quantize the model if the page becomes slow, or if the browser closes it.",
+    ),
+  ];
+}
+
 /** The document's name for files. Letters of every language stay; what some file system refuses does not. */
 export const stemOf = ({ title }: Document): string =>
   title.replace(/\.(pt2|pte|bpte)$/i, "").replace(/[^\p{L}\p{N}_-]+/gu, "_");

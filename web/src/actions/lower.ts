@@ -7,6 +7,7 @@ import type {
   EdgeProgramManager,
   ExecutorchProgramManager,
   OpenedPrograms,
+  ProgramReport,
   Programs,
   Remote,
   Source,
@@ -15,11 +16,11 @@ import { versionOf } from "../derived.js";
 import { app, clearDocument, setStep, type Document, type TokenizerFiles } from "../state.js";
 import { takeCases } from "./cases.js";
 import { engine, isCancelled } from "./engine.js";
-import { checkRoom, download, stemOf } from "./files.js";
+import { checkRoom, download, memoryFaults, stemOf } from "./files.js";
 import { handles, loadedProgram, release, using, type Files } from "./handles.js";
 import { pictures } from "./pictures.js";
 import { runTask, type Task } from "./task.js";
-import { note, report, showWarnings } from "./problems.js";
+import { note, report, showWarnings, warn } from "./problems.js";
 import { forgetProfiles } from "./profiles.js";
 import { makeForms } from "./run.js";
 import { defaultSettings, fetchSample } from "./samples.js";
@@ -199,12 +200,20 @@ async function lower(task: Task, document: Document): Promise<void> {
   });
 }
 
+/** The bytes of its files, and of the planned memory of its largest method. */
+function bytesOf({ methods }: ProgramReport, { data }: Pick<Files, "data">): number {
+  const planned = methods.map((method) => method.plannedBytes.reduce((a, b) => a + b, 0));
+  const weights = data.reduce((sum, { blob }) => sum + blob.size, app.programBytes.value);
+  return weights + Math.max(0, ...planned);
+}
+
 async function load(task: Task): Promise<void> {
   task.at("run", "Loading the program");
   const program = await loadedProgram();
   if (!task.isCurrent()) return;
   const report = (app.program.value = await program.inspect());
   app.programBytes.value = handles.pte!.size;
+  warn(memoryFaults(bytesOf(report, handles)));
   if (!report.methods.some((m) => m.name === app.method.value))
     app.method.value = report.methods[0]?.name ?? "";
   app.runs.value = Object.fromEntries(report.methods.map((m) => [m.name, makeForms(m)]));
