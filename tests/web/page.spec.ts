@@ -259,6 +259,6 @@ test("the scripts of the first screen are small", async () => {
     `${first}`,
   );
   assert.ok(sizeOf(first) <= 146_000, `${sizeOf(first)} bytes of scripts at first`);
-  assert.ok(sizeOf(all) <= 266_000, `${sizeOf(all)} bytes of scripts`);
+  assert.ok(sizeOf(all) <= 270_000, `${sizeOf(all)} bytes of scripts`);
   await close();
 });
