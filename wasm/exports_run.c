@@ -176,6 +176,21 @@ int32_t wasm_backend_register(sc_job *job, const char *id, uint32_t id_bytes, ui
     return (int32_t)sc_backend_register(job, &backend);
 }
 
+// An operator of the host, likewise. Its number is one of the operators' own.
+EXPORT(operator_register)
+int32_t wasm_operator_register(sc_job *job, const char *schema, uint32_t schema_bytes,
+                               const char *overload, uint32_t overload_bytes, uint32_t number,
+                               bool runs, bool infers) {
+    check(job);
+    sc_host_operator op = {.schema = text_of(schema, schema_bytes),
+                           .overload = text_of(overload, overload_bytes),
+                           .number = number,
+                           .runs = runs,
+                           .infers = infers,
+                           .ask = ask_host};
+    return (int32_t)sc_operator_register(job, &op);
+}
+
 // Answers the import `backend`: memory of memory_alloc, which is the module's from here on, with
 // JSON first and then the bytes that its ranges mean.
 EXPORT(backend_answer)

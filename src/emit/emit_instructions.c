@@ -21,7 +21,7 @@ static bool is_explained(const sc_ctx *ctx) {
 // Warns once per operator and method. The program is still useful to the runtime that can run it.
 static void warn_of_gaps(const sc_emit_state *state, const sc_op *op) {
     sc_ctx *ctx = state->ctx;
-    if (!sc_op_has(op, SC_RUNS))
+    if (!sc_op_has(op, SC_RUNS | SC_OWN))
         sc_report(ctx, SC_WARNING, SC_ERR_UNSUPPORTED_OP, "Run it with the official runtime.",
                   "this runtime has no kernel for %s", op->out_name);
     if (sc_op_has(op, SC_UNOFFICIAL) && sc_options_are_official(&state->options) &&

@@ -108,6 +108,8 @@ typedef struct sc_kernel {
     sc_kernel_layout layout;  // always SC_LAYOUT_ONE for element-wise kernels
     // The time saved by channels-last images, in units of moving an element. NULL: no saving.
     double (*gain)(const sc_kernel_call *call);
+    // Sets the sizes of the outs of an operator that has no shape rule (SC_OWN); NULL for others.
+    sc_status (*sizes)(const sc_kernel_call *call, bool at_load);
 } sc_kernel;
 
 // Defines the record that KERNEL(name) in the operator table refers to:
@@ -118,6 +120,10 @@ typedef struct sc_kernel {
 
 // NULL if the build has no kernel for it.
 const sc_kernel *sc_kernel_get(sc_op_id id);
+// The same; the kernel of an operator without a row is what the host registered.
+static inline const sc_kernel *sc_kernel_of(const sc_op *op) {
+    return sc_op_has(op, SC_OWN) ? op->kernel : sc_kernel_get((sc_op_id)op->id);
+}
 
 // The kernel of grouped_mm for groups that may end anywhere: the group of a row is the number of
 // groups that end before it or at it. Loading replaces expansions by it.

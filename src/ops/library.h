@@ -9,5 +9,9 @@
 const char *sc_op_library(const sc_op *op);
 // Is it an operator of a library that is not known here?
 bool sc_op_is_elsewhere(const sc_op *op);
+// The same for the name that a file has: "mylib::scale". May the host have a kernel for it? Not if
+// there is advice for it.
+bool sc_op_name_may_be_own(const char *name);
+bool sc_op_may_be_own(const sc_op *op);
 
 #endif

@@ -199,6 +199,15 @@ sc_arena *sc_ops_arena(void) {
     return &table.arena;
 }
 
+bool sc_ops_adopt(sc_op *op) {
+    SC_ASSERT(table.ready && sc_op_has(op, SC_OWN));
+    const sc_str name = sc_str_from(op->name), out = sc_str_from(op->out_name);
+    if (sc_map_find(&table.by_name, name) || sc_map_find(&table.by_out, out)) return false;
+    sc_map_add(&table.by_name, name, op);
+    sc_map_add(&table.by_out, out, op);
+    return true;
+}
+
 bool sc_op_gives_truth(const sc_op *op) { return op->infer == sc_infer_compare; }
 
 // --- Handing out ---------------------------------------------------------------------------------
@@ -291,7 +300,7 @@ static const sc_op *find_inplace(sc_str name) {
     sc_arena_rewind(&table.arena, mark);
     functional = handed_out(functional);
     const sc_schema *schema = functional ? functional->schema : NULL;
-    if (!schema || schema->param_count == 0 || schema->return_count != 1 ||
+    if (!schema || sc_op_has(functional, SC_OWN) || schema->param_count == 0 || schema->return_count != 1 ||
         schema->returns[0].type != SC_PARAM_TENSOR || schema->returns[0].is_list)
         return NULL;
     const sc_param *self = &schema->params[0];

@@ -30,7 +30,7 @@
 #include "ops/trait.h"
 
 typedef enum sc_op_family {
-    SC_FAMILY_OTHER,  // sizes, control flow, checks; foreign operators
+    SC_FAMILY_OTHER,  // sizes, control flow, checks; operators that the table lacks
     SC_FAMILY_MATRIX,
     SC_FAMILY_CONV,  // whatever slides windows over an image: pooling and resizing too
     SC_FAMILY_REDUCE,
@@ -90,6 +90,8 @@ typedef struct sc_param {
 typedef struct sc_return {
     sc_param_type type;
     bool is_list;
+    bool is_optional;  // or its items are
+    bool is_marked;    // has an alias mark
 } sc_return;
 
 typedef struct sc_schema {
@@ -120,6 +122,7 @@ typedef struct sc_op {
     const struct sc_op *writer;      // a row that runs and writes this one's value, or NULL
     const struct sc_op *copy;        // SC_VIEW: its *_copy form, with the same parameters, or NULL
     const struct sc_op *view;        // the other way round: what the *_copy form is a copy of
+    const struct sc_kernel *kernel;  // SC_OWN: what the host registered; NULL: no kernel
 } sc_op;
 
 typedef enum sc_op_id {
@@ -158,6 +161,9 @@ bool sc_op_may_return_alias(const sc_op *op);
 sc_status sc_ops_init(void);
 // The table's memory, for what is made once of other constant tables.
 sc_arena *sc_ops_arena(void);
+// Lets all lookups by name find an operator that has no row. False if one of its names is taken.
+// It must live as long as the table.
+bool sc_ops_adopt(sc_op *op);
 // NULL for a row that this build leaves out (ops/kept.h).
 const sc_op *sc_op_get(sc_op_id id);
 // Has this build all operators?

@@ -219,7 +219,10 @@ static sc_status parse_return(scanner *s, sc_return *out) {
     sc_param param = {0};
     SC_TRY(parse_type(s, &param));
     word(s);  // results may be named
-    *out = (sc_return){.type = param.type, .is_list = param.is_list};
+    *out = (sc_return){.type = param.type,
+                       .is_list = param.is_list,
+                       .is_optional = param.is_optional || param.item_is_optional,
+                       .is_marked = param.is_written || param.is_aliased};
     return SC_OK;
 }
 

@@ -1,8 +1,8 @@
 // Reports every operator that cannot be lowered, for the whole method at once: its name, the node
 // of the source program, the user's own line, and what to do. It runs twice. After decomposition it
 // finds operators that no table knows. Before emission it checks exactly the nodes that will run,
-// and their dtypes. Operators of other libraries are no fault before emission if they are the only
-// ones: a pass or a backend may take them.
+// and their dtypes. Operators of other libraries are no fault before emission: a pass, a backend or
+// a kernel of the user's own may take them. Those that cannot be written are reported with others.
 #include "base/hash.h"
 #include "ops/infer.h"
 #include "ops/library.h"
@@ -24,6 +24,7 @@ typedef struct fault {
 typedef fault (*fault_fn)(sc_ctx *ctx, const sc_node *node);
 
 static const char *foreign_lack(const sc_op *op) {
+    if (sc_op_may_be_own(op)) return NULL;
     return sc_op_has(op, SC_REFUSED) ? ((const sc_refused_op *)op)->what : UNKNOWN;
 }
 

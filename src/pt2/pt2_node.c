@@ -3,6 +3,7 @@
 // with arguments that the IR cannot represent. In the end, everything unsupported is reported at
 // once.
 #include "ir/verify.h"
+#include "ops/library.h"
 #include "pt2/pt2.h"
 
 enum { NODE_TARGET, NODE_INPUTS, NODE_OUTPUTS, NODE_METADATA, NODE_NAME, NODE_FIELD_COUNT };
@@ -19,6 +20,7 @@ typedef struct node_parts {
     named_arg *args;
     uint32_t arg_count;
     sc_pt2_slots outs;
+    bool returns_list;  // of tensors
     sc_str name;
     sc_meta meta;
 } node_parts;
@@ -81,14 +83,20 @@ static bool takes_part(const sc_op *op) {
     return op->schema->param_count > 0 && op->schema->params[0].type == SC_PARAM_PART;
 }
 
+// A foreign operator with a reason of its own why it cannot be lowered.
+static const sc_op *foreign_refused(sc_pt2_importer *imp, const sc_op *op, const char *what,
+                                    const char *hint) {
+    sc_refused_op *refused = sc_new(imp->ctx->arena, sc_refused_op);
+    *refused = (sc_refused_op){.op = *op, .what = what, .hint = hint};
+    refused->op.traits |= SC_REFUSED;
+    return &refused->op;
+}
+
 // Its text is an ordinary argument here, but a record would read it as a part.
 static const sc_op *call_without_part(sc_pt2_importer *imp, sc_str name) {
-    sc_refused_op *refused = sc_new(imp->ctx->arena, sc_refused_op);
-    refused->op = *foreign_op(imp, name);
-    refused->op.traits |= SC_REFUSED;
-    refused->what = "cannot be imported: only records hold calls of delegates";
-    refused->hint = "Export the model before parts of it go to a backend.";
-    return &refused->op;
+    return foreign_refused(imp, foreign_op(imp, name),
+                           "cannot be imported: only records hold calls of delegates",
+                           "Export the model before parts of it go to a backend.");
 }
 
 // The operator that a target names; a foreign one if the table has none for it.
@@ -333,12 +341,20 @@ static sc_status name_functionalized(sc_pt2_scope *scope, node_parts *node) {
     sc_mark mark = sc_arena_mark(scope->imp->ctx->scratch);
     sc_str name = table_name(scope->imp->ctx->scratch, sc_json_str(scope->imp->work, target));
     node->op = foreign_op(scope->imp, name);
+    if (sc_op_may_be_own(node->op))
+        node->op = foreign_refused(
+            scope->imp, node->op, "cannot be lowered: it writes to its operands",
+            "Write the operator so that it returns new tensors, and copies what it changes.");
     sc_arena_rewind(scope->imp->ctx->scratch, mark);
     return SC_OK;
 }
 
 static sc_status resolve_op(sc_pt2_scope *scope, node_parts *node) {
     node->op = find_op(scope->imp, node->target);
+    if (node->returns_list && sc_op_may_be_own(node->op))
+        node->op = foreign_refused(scope->imp, node->op,
+                                   "cannot be lowered: it returns a list of tensors",
+                                   "Return one tensor, or several: -> (Tensor, Tensor).");
     if (!sc_str_starts_with(node->target, "torch.ops.higher_order.")) return SC_OK;
     sc_str name = sc_str_slice(node->target, 23, node->target.size);
     if (sc_str_is(name, "with_effects")) return unwrap_effects(scope, node);
@@ -433,8 +449,10 @@ static sc_status read_parts(sc_pt2_scope *scope, const sc_json *json, node_parts
     if (out->target.size == 0 || !outputs || outputs->kind != SC_JSON_ARRAY)
         return sc_fail(imp->ctx, SC_ERR_FORMAT, NULL, "a node has no target or no outputs");
     const sc_json *item = sc_json_first(outputs);
-    for (uint32_t i = 0; i < outputs->size; i++, item = sc_json_next(item))
+    for (uint32_t i = 0; i < outputs->size; i++, item = sc_json_next(item)) {
+        out->returns_list |= sc_json_get(item, "as_tensors") != NULL;
         SC_TRY(sc_pt2_read_slots(scope, item, &out->outs));
+    }
     out->name = node_name(out, f[NODE_NAME].value, imp->work);
     imp->ctx->where.node = out->name;
     SC_TRY(read_named_args(scope, f[NODE_INPUTS].value, out));

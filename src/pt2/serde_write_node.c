@@ -1,6 +1,7 @@
 // Nodes: targets, arguments by the names of the operator's schema, results. The deserializer puts
 // arguments without default in their places and passes the rest by name, so defaults are left out.
 // Elements of tuples and lists are named at once; the nodes that take them out are made on reading.
+#include "ops/library.h"
 #include "pt2/serde_write.h"
 
 static sc_status fail_op(sc_serde_writer *w, const sc_node *node, const char *why) {
@@ -112,7 +113,8 @@ static sc_status put_inputs(sc_serde_writer *w, const sc_node *node) {
     if (sc_node_part(node)) return put_call(w, node);
     if (sc_op_has(node->op, SC_HIGHER_ORDER)) return put_positional(w, node);
     if (!sc_op_has(node->op, SC_FOREIGN)) return put_by_schema(w, node);
-    if (sc_op_has(node->op, SC_REFUSED) || (node->arg_count && !node->arg_names))
+    const bool is_unread = sc_op_has(node->op, SC_REFUSED) && !sc_op_is_elsewhere(node->op);
+    if (is_unread || (node->arg_count && !node->arg_names))
         return fail_op(w, node, "its arguments could not be imported");
     for (uint32_t i = 0; i < node->arg_count; i++)
         SC_TRY(put_named_arg(w, node->arg_names[i], &node->args[i], NULL));

@@ -41,7 +41,7 @@ static bool is_known(void *user, sc_arg *arg) {
 
 static bool is_constant(chains *c, const sc_node *node) {
     const sc_op_traits never = SC_MUTATES | SC_RANDOM | SC_DATA_DEPENDENT | SC_SYMBOLIC |
-                               SC_HIGHER_ORDER | SC_ASSERTION | SC_FOREIGN;
+                               SC_HIGHER_ORDER | SC_ASSERTION | SC_FOREIGN | SC_OWN;
     operands o = {.c = c, .node = node};
     if (sc_op_has(node->op, never)) return false;
     for (uint32_t i = 0; i < node->out_count; i++)

@@ -253,7 +253,7 @@ static sc_status trace_node(graph_trace *g, const sc_node *node) {
         result = keep_whole(g, node, args);
     else if (sc_op_has(node->op, SC_INLINED))
         SC_TRY(trace_wrapper(g, node, args, &result));
-    else if (sc_op_has(node->op, SC_FOREIGN))
+    else if (sc_op_has(node->op, SC_FOREIGN | SC_OWN))
         result = copy_node(g, node, args);
     else if (sc_op_has(node->op, SC_HIGHER_ORDER))
         result = trace_bodies(g, node, args);

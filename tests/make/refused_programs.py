@@ -18,16 +18,6 @@ complexes = torch.randn(3, 3, dtype=torch.complex64)
 wide, bytes8 = torch.randn(16, 16), (torch.rand(1, 3, 4, 4) * 255).to(torch.uint8)
 
 
-@torch.library.custom_op("mylib::swish", mutates_args=())
-def swish(x: torch.Tensor) -> torch.Tensor:
-    return x * torch.sigmoid(x)
-
-
-@swish.register_fake
-def _(x):
-    return torch.empty_like(x)
-
-
 @torch.library.custom_op("flash_attn::_flash_attn_forward", mutates_args=())
 def flash(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     return F.scaled_dot_product_attention(q, k, v)
@@ -205,7 +195,6 @@ scaled = (
     lambda x: (x.to(f8).float() @ x.to(f8).t().float()) * one * one,
 )
 CASES = {
-    "custom_op": (lambda x: torch.ops.mylib.swish(x), lambda x: x * torch.sigmoid(x), (x,)),
     "eig": (
         lambda x: torch.linalg.eig(x @ x.T)[0].real.sort()[0],
         lambda x: torch.linalg.eigh(x @ x.T)[0],

@@ -190,9 +190,9 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
                                        "  %y: i64[4, 7] = aten::one_hot(%x)\n  return %y\n}\n"
                                        "method wrong {\n  input %x: f32[2, 3]\n"
                                        "  %y: f32[3, 3] = aten::silu(%x)\n"
-                                       "  %z: f32[3, 3] = mine::late(%y)\n  return %z\n}\n"
+                                       "  %z: f32[3, 3] = aten::late(%y)\n  return %z\n}\n"
                                        "method unknown {\n  input %x: f32[4]\n"
-                                       "  %y: f32[4] = mine::other(%x)\n  return %y\n}\n"),
+                                       "  %y: f32[4] = aten::other(%x)\n  return %y\n}\n"),
                                 &program));
     sc_pipeline pipeline = {.arena = &s.arena};
     CHECK_STATUS(sc_pipeline_run(&s.ctx, &pipeline, program, SC_STEP_decompose),
@@ -207,11 +207,9 @@ TEST(pipeline_reports_what_no_method_can_be_lowered_for) {
                  "mismatch in wrong/y: 'y' is f32[3, 3] in the file, but f32[2, 3] by its "
                  "expansion\n"
                  "  Export the model again: its file and its operators give different results.\n"
-                 "unsupported_op in wrong/z: mine::late is not supported\n"
-                 "  Replace it by a pass, or give it to a backend that has it. Or call plain "
-                 "functions of PyTorch here: torch.export looks into those.\n"
-                 "unsupported_op in unknown/y: mine::other is not supported\n"
-                 "  Replace it by a pass, or give it to a backend that has it. Or call plain "
-                 "functions of PyTorch here: torch.export looks into those.\n");
+                 "unsupported_op in wrong/z: aten::late is not supported\n"
+                 "  Write this line with other operators; `sconce operators` lists them.\n"
+                 "unsupported_op in unknown/y: aten::other is not supported\n"
+                 "  Write this line with other operators; `sconce operators` lists them.\n");
     setup_end(&s);
 }

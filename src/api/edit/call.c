@@ -17,6 +17,6 @@ sc_status sc_edit_make_node(const sc_edit *edit, sc_graph *graph, sc_node *posit
 }
 
 sc_status sc_edit_infer(sc_node *node) {
-    if (sc_op_has(node->op, SC_FOREIGN)) return SC_OK;
+    if (sc_op_has(node->op, SC_FOREIGN | SC_OWN)) return SC_OK;
     return is_composite(node->op) ? sc_kept_infer(node) : sc_node_infer(node);
 }

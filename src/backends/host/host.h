@@ -1,5 +1,6 @@
-// Backends that the host of the library implements, for example in JavaScript. A question to the
-// host is a kind, a delegate, and JSON. Its answer is JSON and the bytes that the JSON refers to.
+// Backends and operators that the host of the library implements, for example in JavaScript. A
+// question to the host is a kind, a delegate, and JSON. Its answer is JSON and the bytes that the
+// JSON refers to.
 //
 // A file contains the host's bytes of a part unchanged, so that the backend's own runtime on
 // another device reads them.
@@ -31,6 +32,18 @@ typedef struct sc_host_backend {
     bool (*ask)(uint32_t number, sc_host_question *question, sc_host_question_kind kind,
                 uint32_t delegate, sc_str json);
 } sc_host_backend;
+
+// How hosts implement an operator of the user's own.
+typedef struct sc_host_operator {
+    sc_str schema;    // in PyTorch's notation
+    sc_str overload;  // of the variant that a file calls; empty: the usual one
+    uint32_t number;  // the number by which the host knows it
+    bool runs;        // the host has a kernel
+    bool infers;      // the host knows the sizes of results
+    // As that of a backend. `delegate` is 0.
+    bool (*ask)(uint32_t number, sc_host_question *question, sc_host_question_kind kind,
+                uint32_t delegate, sc_str json);
+} sc_host_operator;
 
 // A question that waits for its answer.
 struct sc_host_question {

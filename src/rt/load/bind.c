@@ -2,6 +2,7 @@
 // names and checks indexes and kinds. It reports all operators that this build lacks before it
 // gives up. The second part, with memory bound, fixes shapes, overlaps and scratch.
 #include "core/delegate_call.h"
+#include "ops/library.h"
 #include "rt/asks.h"
 #include "rt/load/delegates.h"
 #include "rt/load/steps.h"
@@ -29,7 +30,7 @@ static sc_status bad(const binder *b, const char *what) {
 // --- Operators -----------------------------------------------------------------------------------
 
 static bool can_run(const sc_op *op) {
-    return op && (sc_rt_prim(op) || sc_kernel_get((sc_op_id)op->id));
+    return op && (sc_rt_prim(op) || sc_kernel_of(op));
 }
 
 // NULL: the hint of the code.
@@ -41,7 +42,10 @@ static const char *hint_for_missing(void) {
 
 // Advice for that operator, or the hint for all.
 static const char *advice_for(binder *b, sc_str name) {
-    const char *advice = sc_op_advice_for(sc_str_dup(b->ctx->scratch, name));
+    const char *text = sc_str_dup(b->ctx->scratch, name);
+    const char *advice = sc_op_advice_for(text);
+    if (!advice && sc_op_name_may_be_own(text))
+        return "Register its kernel before loading: registerOperator({ schema, run }).";
     return advice ? advice : hint_for_missing();
 }
 
@@ -129,7 +133,7 @@ static sc_status parse_call(binder *b, sc_fb_table table, sc_rt_instruction *in)
     in->origin.op_name = sc_str_from(op->out_name);
     in->call = (sc_kernel_call){.ctx = b->ctx,
                                 .op = op,
-                                .kernel = sc_kernel_get((sc_op_id)op->id),
+                                .kernel = sc_kernel_of(op),
                                 .args = list,
                                 .arg_count = count};
     return prim ? check_prim(b, &in->call) : sc_rt_call_check(b->ctx, &in->call);
@@ -283,10 +287,11 @@ sc_status sc_rt_code_parse(sc_ctx *ctx, sc_rt_method *m) {
 // --- With memory in place ------------------------------------------------------------------------
 
 static sc_status finish_call(binder *b, sc_rt_instruction *in, uint64_t *scratch) {
-    const sc_kernel *kernel = sc_kernel_get((sc_op_id)in->call.op->id);
+    const sc_kernel *kernel = sc_kernel_of(in->call.op);
     const char *fault = sc_rt_call_write_fault(&in->call);
     if (fault) return sc_fail(b->ctx, SC_ERR_CORRUPT, NULL, "%s %s", in->call.op->out_name, fault);
-    if (!in->is_dynamic) SC_TRY(sc_rt_call_shape(b->ctx, &in->call, true));
+    // A kernel of the host says at load if it cannot tell the sizes of a dynamic call.
+    if (!in->is_dynamic || kernel->sizes) SC_TRY(sc_rt_call_shape(b->ctx, &in->call, true));
     if (!in->is_dynamic && sc_rt_call_is_empty(&in->call)) {
         in->kind = SC_RT_SKIP;
     } else if (kernel->scratch) {

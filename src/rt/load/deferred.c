@@ -20,8 +20,7 @@ typedef struct finding {
 // --- Readers -------------------------------------------------------------------------------------
 
 static bool may_pack(const sc_rt_instruction *in) {
-    const sc_kernel *kernel =
-        in->kind == SC_RT_KERNEL ? sc_kernel_get((sc_op_id)in->call.op->id) : NULL;
+    const sc_kernel *kernel = in->kind == SC_RT_KERNEL ? sc_kernel_of(in->call.op) : NULL;
     return kernel && kernel->packs;
 }
 

@@ -227,7 +227,7 @@ static void list_ops(sc_arena *arena, sc_fb_vec operators, sc_rt_method_info *ou
         info->name = sc_pte_Operator_name(entry);
         info->overload = sc_pte_Operator_overload(entry);
         const sc_op *op = sc_op_find_out(info->name, info->overload);
-        info->is_known = op && (sc_rt_prim(op) || sc_kernel_get((sc_op_id)op->id));
+        info->is_known = op && (sc_rt_prim(op) || sc_kernel_of(op));
     }
 }
 

@@ -220,6 +220,7 @@ sc_status sc_rt_call_infer(const sc_kernel_call *call, bool at_load, sc_infer *i
 }
 
 sc_status sc_rt_call_shape(sc_ctx *ctx, const sc_kernel_call *call, bool at_load) {
+    if (call->kernel && call->kernel->sizes) return call->kernel->sizes(call, at_load);
     sc_mark mark = sc_arena_mark(ctx->scratch);
     sc_infer in;
     sc_status status = sc_rt_call_infer(call, at_load, &in);

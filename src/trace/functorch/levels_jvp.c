@@ -24,7 +24,7 @@ static void bind_tangents(sc_writer *w, const sc_node *node, sc_x d) {
 
 // Numbers that are read off a tensor have no tangent.
 static void write_tangent(sc_writer *w, sc_node *node, const sc_lifted *a) {
-    const bool opaque = sc_op_has(node->op, SC_HIGHER_ORDER | SC_FOREIGN | SC_MUTATES);
+    const bool opaque = sc_op_has(node->op, SC_HIGHER_ORDER | SC_FOREIGN | SC_OWN | SC_MUTATES);
     if (opaque)
         sc_trace_fail(&w->trace, SC_ERR_UNSUPPORTED_OP, SC_FUNCTORCH_HINT,
                       "torch.func.jvp of %s is not supported", node->op->name);

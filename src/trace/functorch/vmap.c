@@ -104,7 +104,7 @@ static sc_x empty_results(const sc_functorch_level *v) {
 
 static bool has_samples(const sc_functorch_level *v) {
     const sc_op_traits never = SC_RANDOM | SC_DATA_DEPENDENT | SC_HIGHER_ORDER | SC_FOREIGN |
-                               SC_MUTATES | SC_SYMBOLIC | SC_ASSERTION | SC_FUNCTORCH;
+                               SC_OWN | SC_MUTATES | SC_SYMBOLIC | SC_ASSERTION | SC_FUNCTORCH;
     for (uint32_t i = 0; i < v->node->out_count; i++)
         if (v->node->outs[i]->type != SC_VALUE_TENSOR ||
             depends_on_data(v->node, &v->node->outs[i]->spec))

@@ -22,7 +22,7 @@ type Callback = keyof typeof FUNCTIONS;
  * True for a promise. Nobody will wait for it. Its rejection is caught, because an uncaught one
  * would end the process.
  */
-function isDropped(result: unknown): boolean {
+export function isDropped(result: unknown): boolean {
   if (!isObject(result) || !KINDS.function.test(result["then"])) return false;
   void Promise.resolve(result).catch(() => undefined);
   return true;

@@ -294,6 +294,8 @@ const PROTOCOL = {
     bundle: { ...DATA, source: 0, at: 2, options: LOAD },
     registerBackend: LOCAL,
     importBackend: { ...DATA, module: 0 },
+    registerOperator: LOCAL,
+    importOperators: { ...DATA, module: 0 },
     registerPass: LOCAL,
     importPasses: { ...DATA, module: 0 },
     registerPartitioner: LOCAL,
@@ -390,6 +392,8 @@ const PROTOCOL = {
     load: { is: "method", gives: "RuntimeProgram", source: 0, at: 1, options: LOAD },
     registerBackend: LOCAL,
     importBackend: { ...DATA, module: 0 },
+    registerOperator: LOCAL,
+    importOperators: { ...DATA, module: 0 },
   },
   RuntimeProgram: RUNNING,
   SgdOptimizer: {

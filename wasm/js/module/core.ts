@@ -3,6 +3,7 @@
 import type { Pointer, RawExports, RawImports } from "../border/abi.gen.js";
 import { QUESTION } from "../border/question.gen.js";
 import { Backends } from "../backend/backends.js";
+import { Operators } from "../backend/operators.js";
 import {
   busy,
   cancelled,
@@ -43,6 +44,9 @@ interface Report {
 
 const SEVERITIES = ["note", "warning", "error"] as const;
 
+/** The codes of what backends and operators of callers throw. */
+const OF_CALLERS: ReadonlySet<string> = new Set(["delegate", "operator"]);
+
 const CALLBACKS_MAX = 2;
 
 /** The options of a call into the module. */
@@ -65,6 +69,7 @@ interface Instance {
   readonly raw: RawExports;
   readonly memory: Memory;
   readonly backends: Backends;
+  readonly operators: Operators;
   readonly team: Team | undefined;
 }
 
@@ -90,7 +95,7 @@ export class Core {
   private dead: SconceError | undefined;
   /** The error that a source threw while C was reading it: the call's real error. */
   private readError: unknown;
-  /** The error that a backend threw, likewise. */
+  /** The error that a backend or an operator threw, likewise. */
   private backendError: unknown;
   /** The error that a listener threw. It may not unwind C, so it waits until the call is over. */
   private thrown: { error: unknown } | undefined;
@@ -124,7 +129,8 @@ export class Core {
     const team =
       shared && width > 1 ? new Team(raw, module, shared, width, note, script) : undefined;
     const memory = new Memory(raw);
-    this.instance = { raw, memory, backends: new Backends(raw, memory), team };
+    const backends = new Backends(raw, memory);
+    this.instance = { raw, memory, backends, operators: new Operators(raw, memory), team };
     this.flavour = flavour;
     this.threads = team ? width : 1;
     this.reasons = found;
@@ -156,6 +162,10 @@ export class Core {
 
   get backends(): Backends {
     return this.live.backends;
+  }
+
+  get operators(): Operators {
+    return this.live.operators;
   }
 
   static async create(options: EngineOptions, origin: Origin): Promise<Core> {
@@ -253,7 +263,14 @@ export class Core {
     json: string,
   ): number {
     try {
-      return this.calledBack(() => this.backends.ask(number, ask, kind, delegate, json)) ? 1 : 0;
+      const isOfOperator = kind === QUESTION.inferOperator || kind === QUESTION.runOperator;
+      return this.calledBack(() =>
+        isOfOperator
+          ? this.operators.ask(number, ask, kind, json)
+          : this.backends.ask(number, ask, kind, delegate, json),
+      )
+        ? 1
+        : 0;
     } catch (error) {
       this.backendError = error;
       // The core asks these two without an answer that could fail.
@@ -347,13 +364,14 @@ export class Core {
     const { backendError } = this;
     if (backendError instanceof SconceError)
       for (const d of diagnostics)
-        if (d.code === "delegate" && d.message === backendError.message) d.hint = backendError.hint;
+        if (OF_CALLERS.has(d.code) && d.message === backendError.message)
+          d.hint = backendError.hint;
     const error = withReason(
       SconceError.fromDiagnostics(report.status, diagnostics),
       this.options.signal,
     );
     if (cause !== undefined && report.status === "io") error.cause = cause;
-    if (!(backendError instanceof Error) || report.status !== "delegate") throw error;
+    if (!(backendError instanceof Error) || !OF_CALLERS.has(report.status)) throw error;
     error.cause = backendError.cause ?? backendError;
     throw backendError instanceof SconceError ? error.ofMethod(backendError.method) : error;
   }

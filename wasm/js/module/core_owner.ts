@@ -1,9 +1,10 @@
 // The objects that own an instance of the module have these members in common: engines and runtimes.
 import { Disposing } from "../base/dispose.js";
 import type { Summary } from "../base/shown.js";
-import type { Backend, Capabilities, ModuleUrl } from "../types/index.js";
+import type { Backend, Capabilities, ModuleUrl, OwnOperator } from "../types/index.js";
 import type { Core } from "./core.js";
 import { importBackend, registerBackend } from "./register_backend.js";
+import { importOperators, registerOperator } from "./register_operator.js";
 
 /** The members that an engine and a runtime share. */
 export abstract class CoreOwner extends Disposing {
@@ -35,6 +36,14 @@ export abstract class CoreOwner extends Disposing {
 
   importBackend(module: ModuleUrl): Promise<string> {
     return importBackend(this.core, module);
+  }
+
+  registerOperator(operator: OwnOperator): void {
+    registerOperator(this.core, operator);
+  }
+
+  importOperators(module: ModuleUrl): Promise<string[]> {
+    return importOperators(this.core, module);
   }
 
   dispose(): void {

@@ -15,6 +15,7 @@ import type { EdgeProgramManager, ExecutorchProgramManager, OpenedPrograms } fro
 import type { Meta } from "./meta.js";
 import type { PlanMemory } from "../border/planner.js";
 import type { PassFunction } from "./pass.js";
+import type { OwnOperator } from "./operator.js";
 import type { Program } from "./program.js";
 import type { ETRecord } from "./record.js";
 import type { CompilationReport } from "./report.js";
@@ -174,6 +175,27 @@ export interface Engine extends Resource {
    * await client.importBackend({ url: new URL("./backend.mjs", import.meta.url).href });
    */
   importBackend(module: ModuleUrl): Promise<string>;
+  /**
+   * Adds an operator of your own, as long as the engine lives: lowering keeps its calls whole, and
+   * programs call its kernel. Register it before the program is loaded, and its schema before a
+   * `.pt2` is opened. Fails with the code "argument" if the schema is wrong or its name is taken.
+   * @example
+   * engine.registerOperator({
+   *   schema: "mylib::double(Tensor x) -> Tensor",
+   *   infer: ({ x }) => (isTensor(x) ? [x.shape] : []),
+   *   run({ x }, [out]) {
+   *     if (isTensor(x) && out) toNumbers(x).forEach((value, i) => (out.data[i] = 2 * value));
+   *   },
+   * });
+   */
+  registerOperator(operator: OwnOperator): void;
+  /**
+   * Imports a module and registers every exported object with a `schema` as an operator. Use it with
+   * the client, whose engine lives in a worker that functions do not reach. Gives the schemas.
+   * @example
+   * await client.importOperators({ url: new URL("./operators.mjs", import.meta.url).href });
+   */
+  importOperators(module: ModuleUrl): Promise<string[]>;
   /**
    * Names a pass of your own, as long as the engine lives. Every list of passes then takes the
    * name. Fails with the code "argument" if another pass has it.

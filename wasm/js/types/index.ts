@@ -11,6 +11,7 @@ export type {
   PlanRequest,
 } from "../border/planner.js";
 export type * from "./backend.js";
+export type * from "./operator.js";
 export type * from "./bundled.js";
 export type * from "./call.js";
 export type * from "./call_options.js";

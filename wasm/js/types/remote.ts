@@ -11,6 +11,7 @@ export type LocalMember<T> =
   | "inflate"
   | "read"
   | "registerBackend"
+  | "registerOperator"
   | "registerPass"
   | "registerPartitioner"
   | "registerMemoryPlanner"

@@ -1,6 +1,7 @@
 // The type of a runtime, and its options.
 import type { Backend } from "./backend.js";
 import type { LoadOptions } from "./call.js";
+import type { OwnOperator } from "./operator.js";
 import type { Capabilities, EngineOptions, ModuleUrl } from "./engine.js";
 import type { RuntimeProgram } from "./program.js";
 import type { Resource } from "./resource.js";
@@ -30,6 +31,10 @@ export interface Runtime extends Resource {
   registerBackend<State>(backend: Backend<State>): void;
   /** Imports a module and registers its default export as a backend. Gives the id. */
   importBackend(module: ModuleUrl): Promise<string>;
+  /** Adds an operator of your own, as `Engine.registerOperator` does. */
+  registerOperator(operator: OwnOperator): void;
+  /** Imports a module and registers every exported object with a `schema`. Gives the schemas. */
+  importOperators(module: ModuleUrl): Promise<string[]>;
 }
 
 /**

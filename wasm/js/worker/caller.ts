@@ -46,7 +46,7 @@ const PROXY_HINT =
   "Pass plain data. Unwrap an object of a reactive store first: toRaw() of Vue, $state.snapshot() of Svelte.";
 
 const FUNCTION_HINT =
-  "Functions stay on this thread. Put them into a module, and bring it with importPasses(), importPartitioners() or importMemoryPlanners().";
+  "Functions stay on this thread. Put them into a module, and bring it with importPasses(), importOperators(), importPartitioners() or importMemoryPlanners().";
 
 /** True if there is a function in it, at most that deep. */
 const hasFunction = (value: unknown, depth = 6): boolean =>

@@ -4,6 +4,7 @@
 #include "backends/host/run/host_run.h"
 
 #include "backends/host/answer.h"
+#include "backends/host/run/values.h"
 #include "rt/rt.h"
 
 typedef struct host_state {
@@ -118,52 +119,6 @@ static void destroy(void *state) {
     free_state(s);
 }
 
-// --- Values that go in ---------------------------------------------------------------------------
-
-static size_t bytes_of(const sc_tensor *t) {
-    return (size_t)t->numel * sc_dtype_bytes((sc_dtype)t->dtype);
-}
-
-static void put_sizes(sc_json_writer *w, const sc_tensor *t) {
-    sc_json_put_array(w, "shape");
-    for (uint32_t d = 0; d < t->rank; d++) sc_json_add_i64(w, t->sizes[d]);
-    sc_json_end_array(w);
-}
-
-// Numbers are text: JavaScript's numbers are narrower than 64 bits, and JSON has no infinities.
-static void put_number(sc_json_writer *w, sc_arena *arena, const sc_evalue *value) {
-    sc_sb text;
-    sc_sb_init(&text, arena);
-    if (value->tag == SC_EVALUE_DOUBLE)
-        sc_sb_add_f64(&text, value->d);
-    else
-        sc_sb_add_i64(&text, value->tag == SC_EVALUE_BOOL ? value->b : value->i);
-    sc_json_put_text(w, "kind",
-                     value->tag == SC_EVALUE_DOUBLE ? "double"
-                     : value->tag == SC_EVALUE_BOOL ? "bool"
-                                                    : "int");
-    sc_json_put_str(w, "value", sc_sb_str(&text));
-}
-
-static void put_value(sc_json_writer *w, sc_arena *arena, const sc_evalue *value) {
-    sc_json_begin_object(w);
-    if (value->tag == SC_EVALUE_TENSOR) {
-        const sc_tensor *t = value->tensor;
-        void *row_major = t->data;
-        if (!sc_tensor_is_contiguous(t)) {
-            row_major = sc_arena_alloc(arena, bytes_of(t) + 1);
-            sc_rt_tensor_read(t, row_major, bytes_of(t));
-        }
-        sc_json_put_text(w, "kind", "tensor");
-        sc_json_put_text(w, "dtype", sc_dtype_name((sc_dtype)t->dtype));
-        put_sizes(w, t);
-        sc_host_put_bytes(w, "bytes", row_major, bytes_of(t));
-    } else {
-        put_number(w, arena, value);
-    }
-    sc_json_end_object(w);
-}
-
 // --- Values that come out ------------------------------------------------------------------------
 
 typedef struct giving {
@@ -181,20 +136,10 @@ static sc_status wrong(const giving *g, const char *what, sc_str found, sc_str d
                    SC_STR_ARG(g->state->method), SC_STR_ARG(declared));
 }
 
-static sc_str sizes_text(sc_arena *arena, const int64_t *sizes, uint32_t rank) {
-    sc_sb sb;
-    sc_sb_init(&sb, arena);
-    sc_sb_add_char(&sb, '[');
-    for (uint32_t d = 0; d < rank; d++)
-        sc_sb_addf(&sb, "%s%lld", d ? ", " : "", (long long)sizes[d]);
-    sc_sb_add_char(&sb, ']');
-    return sc_sb_str(&sb);
-}
-
 static sc_status set_sizes(const giving *g, const sc_json *shape, sc_tensor *out) {
     int64_t sizes[SC_RANK_MAX];
     sc_arena *scratch = g->question->ctx->scratch;
-    const sc_str declared = sizes_text(scratch, out->sizes, out->rank);
+    const sc_str declared = sc_host_sizes_text(scratch, out->sizes, out->rank);
     if (!shape || shape->kind != SC_JSON_ARRAY)
         return wrong(g, "a tensor with", SC_STR("no list of sizes as its shape"), declared);
     const uint32_t rank = shape->size;
@@ -209,11 +154,11 @@ static sc_status set_sizes(const giving *g, const sc_json *shape, sc_tensor *out
     }
     if (same) return SC_OK;
     if (rank != out->rank || !out->is_dynamic)
-        return wrong(g, "the shape", sizes_text(scratch, sizes, rank), declared);
+        return wrong(g, "the shape", sc_host_sizes_text(scratch, sizes, rank), declared);
     const sc_diag_mark mark = sc_diags_mark(g->question->ctx);
     if (sc_rt_output_resize(g->question->ctx, out, sizes, rank) == SC_OK) return SC_OK;
     sc_diags_rewind(g->question->ctx, mark);
-    return wrong(g, "the shape", sizes_text(scratch, sizes, rank),
+    return wrong(g, "the shape", sc_host_sizes_text(scratch, sizes, rank),
                  SC_STR("smaller sizes as its largest ones"));
 }
 
@@ -228,10 +173,10 @@ static sc_status give_tensor(const giving *g, const sc_json *json, sc_tensor *ou
                      sc_str_from(declared));
     SC_TRY(set_sizes(g, sc_json_get(json, "shape"), out));
     if (!sc_host_answer_range(g->question, sc_json_get(json, "bytes"), &bytes, &size) ||
-        size != bytes_of(out))
+        size != sc_host_tensor_bytes(out))
         return wrong(g, "a tensor of",
                      sc_str_format(scratch, "%llu bytes", (unsigned long long)size),
-                     sc_str_format(scratch, "%zu", bytes_of(out)));
+                     sc_str_format(scratch, "%zu", sc_host_tensor_bytes(out)));
     if (size) sc_rt_output_write(out, bytes);
     return SC_OK;
 }
@@ -301,7 +246,7 @@ static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *ca
     sc_host_question_begin(&question, ctx);
     sc_json_writer_init(&w, &question.text, SC_JSON_COMPACT);
     sc_json_begin_array(&w);
-    for (uint32_t i = 0; i < call->input_count; i++) put_value(&w, ctx->scratch, call->args[i]);
+    for (uint32_t i = 0; i < call->input_count; i++) sc_host_add_value(&w, ctx->scratch, call->args[i]);
     sc_json_end_array(&w);
     sc_status status = sc_host_ask(&question, s->host, SC_HOST_QUESTION_EXECUTE, s->number);
     if (status == SC_OK) status = give_all(&question, s, call);

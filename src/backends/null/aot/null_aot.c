@@ -16,6 +16,7 @@ static const char *refusal(const sc_node *node) {
     const sc_op_traits never =
         SC_MUTATES | SC_RANDOM | SC_SYMBOLIC | SC_HIGHER_ORDER | SC_ASSERTION;
     if (node->is_kept || !sc_op_has(node->op, SC_RUNS)) return "no kernel runs it";
+    if (sc_op_has(node->op, SC_OWN)) return "its kernel is the user's own";
     if (sc_op_has(node->op, never)) return "it does more than compute tensors from tensors";
     if (!sc_node_visit_values(node, passes_number, NULL))
         return "it takes a number that is known only when the program runs";

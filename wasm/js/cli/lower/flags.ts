@@ -18,7 +18,7 @@ export const PROGRAM_FLAGS = {
     type: "string",
     multiple: true,
     value: "FILE",
-    text: "a JavaScript module: its default export is a backend, its functions are passes, and its objects with a function partition are partitioners",
+    text: "a JavaScript module: its default export is a backend, its objects with a schema are operators, its functions are passes, and its objects with a function partition are partitioners",
   },
   constant: {
     type: "string",

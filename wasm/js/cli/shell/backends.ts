@@ -1,9 +1,10 @@
-// The backends, passes and planners of --backend, --pass, --memory-planning and --import.
+// The backends, operators, passes and planners of --backend, --pass, --memory-planning and --import.
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { SconceError, withCause } from "../../base/errors.js";
 import { didYouMean, oneOf } from "../../base/nearest.js";
 import { isObject, isOwnPartitioner } from "../../base/check.js";
+import { isOwnOperator } from "../../backend/operators.js";
 import { anyOf, isPlannerWord, PLANNER_WORDS } from "../../call/options.js";
 import { imported } from "../../source/imported.js";
 import type { Backend, Engine, PassFunction, Programs } from "../../types/index.js";
@@ -21,7 +22,7 @@ export async function defaultOf(flag: string, file: string): Promise<unknown> {
 const isBackend = (value: unknown): value is Backend =>
   isObject(value) && typeof value["id"] === "string" && typeof value["execute"] === "function";
 
-/** Registers the exports of one module: backends, and passes and partitioners by their names. */
+/** Registers the exports of one module: backends, operators, and passes and partitioners by name. */
 function register(engine: Engine, exported: Readonly<Record<string, unknown>>): void {
   // The default export of a CommonJS module is the object of its other exports.
   const { default: main, ...named } = exported;
@@ -32,6 +33,7 @@ function register(engine: Engine, exported: Readonly<Record<string, unknown>>): 
   for (const [name, one] of ones) {
     const own = name === "default" ? undefined : name;
     if (isBackend(one)) engine.registerBackend(one);
+    else if (isOwnOperator(one)) engine.registerOperator(one);
     else if (isOwnPartitioner(one)) engine.registerPartitioner(one, own);
     else if (typeof one === "function") engine.registerPass(one as PassFunction, own);
     else if (name === "default") engine.registerBackend(one as Backend);
@@ -41,8 +43,8 @@ function register(engine: Engine, exported: Readonly<Record<string, unknown>>): 
   if (count === 0)
     throw new SconceError(
       "argument",
-      "it exports no backend, pass or partitioner",
-      "Export a backend as an object with an id, a pass as a function, and a partitioner as an object with a function partition.",
+      "it exports no backend, operator, pass or partitioner",
+      "Export a backend as an object with an id, an operator as one with a schema, a pass as a function, and a partitioner as an object with a function partition.",
     );
 }
 

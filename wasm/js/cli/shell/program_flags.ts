@@ -8,6 +8,6 @@ export const PROGRAM_FLAGS = {
     type: "string",
     multiple: true,
     value: "FILE",
-    text: "a JavaScript module whose default export is a backend",
+    text: "a JavaScript module: its default export is a backend, and its objects with a schema are operators",
   },
 } as const satisfies Flags;
