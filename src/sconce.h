@@ -209,14 +209,15 @@ sc_status sc_plan_request_json(sc_job *job, sc_str *json);
 // Gives the plan: an array with the offset of each item, in bytes.
 sc_status sc_plan_request_answer(sc_job *job, sc_str offsets_json);
 
-// --- Backends and operators of the host ------------------------------------------------------------
+// --- Backends and operators of the host
+// ------------------------------------------------------------
 
 // Registers a backend of the host (host.h) for all jobs, until the process ends. SC_ERR_ARGUMENT if
 // another backend has its id or name, or if these are not valid.
 sc_status sc_backend_register(sc_job *job, const sc_host_backend *backend);
 // Registers an operator of the host (host.h) for all jobs, until the process ends. `op` is copied.
-// SC_ERR_ARGUMENT if its schema is wrong, or an operator of its name is known; SC_ERR_UNSUPPORTED if
-// it writes to operands, or has a type that no file stores.
+// SC_ERR_ARGUMENT if its schema is wrong, or an operator of its name is known; SC_ERR_UNSUPPORTED
+// if it writes to operands, or has a type that no file stores.
 sc_status sc_operator_register(sc_job *job, const sc_host_operator *op);
 // Answers a question of the library. `answer` is from sc_try_alloc, and the question owns it from
 // then on. It contains JSON, followed by the bytes that the JSON's ranges refer to.

@@ -71,6 +71,6 @@ const char *sc_op_foreign_hint(const sc_op *op) {
     if (sc_op_tensor_form(op)) return "Pass its numbers as tensors, such as torch.tensor(2.0).";
     if (sc_str_starts_with(sc_str_from(op->name), "aten::"))
         return "Write this line with other operators; `sconce operators` lists them.";
-    return "Replace it by a pass, or give it to a backend that has it. Or call plain functions of "
-           "PyTorch here: torch.export looks into those.";
+    return "Register it with a kernel of your own, replace it by a pass, or give it to a backend "
+           "that has it. Or call plain functions of PyTorch here: torch.export looks into those.";
 }

@@ -300,8 +300,9 @@ static const sc_op *find_inplace(sc_str name) {
     sc_arena_rewind(&table.arena, mark);
     functional = handed_out(functional);
     const sc_schema *schema = functional ? functional->schema : NULL;
-    if (!schema || sc_op_has(functional, SC_OWN) || schema->param_count == 0 || schema->return_count != 1 ||
-        schema->returns[0].type != SC_PARAM_TENSOR || schema->returns[0].is_list)
+    if (!schema || sc_op_has(functional, SC_OWN) || schema->param_count == 0 ||
+        schema->return_count != 1 || schema->returns[0].type != SC_PARAM_TENSOR ||
+        schema->returns[0].is_list)
         return NULL;
     const sc_param *self = &schema->params[0];
     if (self->type != SC_PARAM_TENSOR || self->is_list || self->is_optional || self->is_written)

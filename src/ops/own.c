@@ -42,7 +42,8 @@ static sc_str base_of(sc_str name) {
 static sc_status check_name(sc_ctx *ctx, sc_str name, sc_str overload) {
     const sc_str base = base_of(name);
     const ptrdiff_t colon = sc_str_find(base, ':');
-    const bool has_space = colon > 0 && (size_t)colon + 2 < base.size && base.data[colon + 1] == ':';
+    const bool has_space =
+        colon > 0 && (size_t)colon + 2 < base.size && base.data[colon + 1] == ':';
     const sc_str space = has_space ? sc_str_slice(base, 0, (size_t)colon) : (sc_str){0};
     const sc_str stem = has_space ? sc_str_slice(base, (size_t)colon + 2, base.size) : base;
     const bool overloads =
@@ -128,9 +129,9 @@ static sc_status check_param(sc_ctx *ctx, const sc_schema *schema, uint32_t at) 
     for (uint32_t i = 0; i < at; i++)
         if (sc_str_equal(schema->params[i].name, param->name))
             return wrong(ctx, schema, param, "comes twice");
-    const bool is_odd_list = param->is_list && (param->type == SC_PARAM_STR ||
-                                                param->type == SC_PARAM_DTYPE ||
-                                                param->type == SC_PARAM_SCALAR);
+    const bool is_odd_list =
+        param->is_list && (param->type == SC_PARAM_STR || param->type == SC_PARAM_DTYPE ||
+                           param->type == SC_PARAM_SCALAR);
     const bool is_odd_item = param->item_is_optional && param->type != SC_PARAM_TENSOR;
     if (!is_storable(param->type) || is_odd_list || is_odd_item)
         return sc_fail(ctx, SC_ERR_UNSUPPORTED,
@@ -168,8 +169,10 @@ static sc_status check_returns(sc_ctx *ctx, const sc_schema *schema) {
 
 static sc_status check_text(sc_ctx *ctx, sc_str text) {
     if (text.size > TEXT_MAX)
-        return sc_fail(ctx, SC_ERR_LIMIT, form, "the schema of an operator has %zu bytes, more "
-                       "than %d", text.size, TEXT_MAX);
+        return sc_fail(ctx, SC_ERR_LIMIT, form,
+                       "the schema of an operator has %zu bytes, more "
+                       "than %d",
+                       text.size, TEXT_MAX);
     for (size_t i = 0; i < text.size; i++)
         if (text.data[i] < ' ' || text.data[i] > '~')
             return sc_fail(ctx, SC_ERR_ARGUMENT, form,

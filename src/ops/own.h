@@ -1,7 +1,7 @@
-// Operators of the user's own: the table has no row for them, and a schema says how they are called.
-// The host registers them, and from then on all lookups by name find them. They have neither a
-// shape rule nor an expansion, so lowering keeps their calls whole, and takes the sizes of results
-// from the program.
+// Operators of the user's own: the table has no row for them, and a schema says how they are
+// called. The host registers them, and from then on all lookups by name find them. They have
+// neither a shape rule nor an expansion, so lowering keeps their calls whole, and takes the sizes
+// of results from the program.
 //
 // They belong to the process, like backends of the host, because files name operators and know no
 // jobs.
@@ -14,8 +14,8 @@
 // Reads a schema in PyTorch's notation, strictly: "mylib::scale(Tensor x, float alpha=1.0) ->
 // Tensor". `overload` is that of the out variant. If it is empty, the variant has the name that
 // PyTorch's operators usually give it: "out", or "Scalar_out" for the overload "Scalar".
-// SC_ERR_ARGUMENT says what is wrong with the text. SC_ERR_UNSUPPORTED is about operators that write
-// to operands, and about types that no .pte file stores. All memory is on `arena`.
+// SC_ERR_ARGUMENT says what is wrong with the text. SC_ERR_UNSUPPORTED is about operators that
+// write to operands, and about types that no .pte file stores. All memory is on `arena`.
 sc_status sc_own_read(sc_ctx *ctx, sc_arena *arena, sc_str schema, sc_str overload, sc_op *out);
 
 // Reads it and registers it, until the process ends. `kernel` is kept; NULL if there is no kernel

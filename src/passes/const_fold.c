@@ -76,8 +76,7 @@ static bool is_known(void *user, sc_arg *arg) {
 // Bodies cannot reach the method's constants, and returned values stay results.
 static bool is_fixed(folder *f, const sc_node *node) {
     const sc_op_traits never = SC_MUTATES | SC_RANDOM | SC_DATA_DEPENDENT | SC_NO_FOLD |
-                               SC_SYMBOLIC | SC_HIGHER_ORDER | SC_ASSERTION | SC_FOREIGN |
-                               SC_OWN;
+                               SC_SYMBOLIC | SC_HIGHER_ORDER | SC_ASSERTION | SC_FOREIGN | SC_OWN;
     if (sc_op_has(node->op, never) || !sc_op_has(node->op, SC_RUNS) || node->is_kept || node->tag)
         return false;
     for (uint32_t i = 0; i < node->out_count; i++) {

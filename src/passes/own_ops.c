@@ -99,10 +99,10 @@ static const char *why_not(writer *w, const sc_node *node) {
     for (uint32_t i = 0; i < node->arg_count; i++) {
         param = (sc_param){0};
         if (!type_of_arg(&node->args[i], &param))
-            return sc_str_format(w->ctx->arena,
-                                 "cannot be written: the file does not say of which type '" SC_STR_FMT
-                                 "' is",
-                                 SC_STR_ARG(name_of_arg(node, i)))
+            return sc_str_format(
+                       w->ctx->arena,
+                       "cannot be written: the file does not say of which type '" SC_STR_FMT "' is",
+                       SC_STR_ARG(name_of_arg(node, i)))
                 .data;
     }
     return NULL;
@@ -194,8 +194,7 @@ static sc_status follow_schema(writer *w, sc_node *node, const sc_op *op) {
         if (!to->name) to->name = sc_graph_unique_name(node->graph, sc_name_str(from->name));
     }
     sc_graph_insert_before(node, made);
-    for (uint32_t i = 0; i < node->out_count; i++)
-        sc_replace_uses(node->outs[i], made->outs[i]);
+    for (uint32_t i = 0; i < node->out_count; i++) sc_replace_uses(node->outs[i], made->outs[i]);
     sc_node_erase(node);
     warn(w, made);
     return SC_OK;

@@ -352,9 +352,9 @@ static sc_status name_functionalized(sc_pt2_scope *scope, node_parts *node) {
 static sc_status resolve_op(sc_pt2_scope *scope, node_parts *node) {
     node->op = find_op(scope->imp, node->target);
     if (node->returns_list && sc_op_may_be_own(node->op))
-        node->op = foreign_refused(scope->imp, node->op,
-                                   "cannot be lowered: it returns a list of tensors",
-                                   "Return one tensor, or several: -> (Tensor, Tensor).");
+        node->op =
+            foreign_refused(scope->imp, node->op, "cannot be lowered: it returns a list of tensors",
+                            "Return one tensor, or several: -> (Tensor, Tensor).");
     if (!sc_str_starts_with(node->target, "torch.ops.higher_order.")) return SC_OK;
     sc_str name = sc_str_slice(node->target, 23, node->target.size);
     if (sc_str_is(name, "with_effects")) return unwrap_effects(scope, node);

@@ -6,7 +6,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const sc_op *op) {
     SC_ASSERT(sc_op_has(op, SC_OWN) && op->schema->return_count > 0);
-    SC_ASSERT(strlen(op->out_name) < 100 && strstr(op->out_name, "::") && strchr(op->out_name, '.'));
+    SC_ASSERT(strlen(op->out_name) < 100 && strstr(op->out_name, "::") &&
+              strchr(op->out_name, '.'));
     for (uint32_t i = 0; i < op->schema->param_count; i++) {
         const sc_param *param = &op->schema->params[i];
         SC_ASSERT(param->name.size > 0 && !param->is_written && !param->is_aliased);
@@ -24,8 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_ctx_init(&ctx, &arena, &scratch);
     const sc_str text = {(const char *)data, size};
     const ptrdiff_t end = sc_str_find(text, '\n');
-    const sc_str overload =
-        end < 0 ? (sc_str){0} : sc_str_slice(text, (size_t)end + 1, text.size);
+    const sc_str overload = end < 0 ? (sc_str){0} : sc_str_slice(text, (size_t)end + 1, text.size);
     const sc_str schema = sc_str_slice(text, 0, end < 0 ? text.size : (size_t)end);
     const sc_status status = sc_own_read(&ctx, &arena, schema, overload, &op);
     if (status == SC_OK)

@@ -100,6 +100,13 @@ class Plain(torch.nn.Module):
         return p - q
 
 
+class Scaled(torch.nn.Module):
+    """The example of docs/your-own-operator.md."""
+
+    def forward(self, x):
+        return ops.scale(x, 3.0) + 1
+
+
 class First(torch.nn.Module):
     """A result whose size depends on values."""
 
@@ -118,4 +125,5 @@ OUT.mkdir(parents=True, exist_ok=True)
 batch = torch.export.Dim("batch", min=2, max=16)
 write("own", Own(), (torch.randn(4, 3),), ({0: batch},))
 write("plain", Plain(), (torch.randn(2, 3),))
+write("scaled", Scaled(), (torch.randn(4, 16),))
 write("firsts", First(), (torch.randn(8, 2), torch.tensor(3)))

@@ -13,8 +13,8 @@ static void check_reading(const reading *row) {
     setup s;
     sc_op op = {0};
     setup_begin(&s);
-    const sc_status status = sc_own_read(&s.ctx, &s.arena, sc_str_from(row->schema),
-                                         sc_str_from(row->overload), &op);
+    const sc_status status =
+        sc_own_read(&s.ctx, &s.arena, sc_str_from(row->schema), sc_str_from(row->overload), &op);
     CHECK_STATUS(status, row->status);
     CHECK_EQ_STR(status == SC_OK ? op.out_name : setup_message(&s), row->out);
     setup_end(&s);
@@ -63,8 +63,8 @@ TEST(a_wrong_schema_says_what_is_wrong) {
          SC_ERR_ARGUMENT},
         {"a::b(Tensor 1x) -> Tensor", "", "a::b: the parameter '1x' has a name that is no word",
          SC_ERR_ARGUMENT},
-        {"a::b(int n='x') -> Tensor", "",
-         "a::b: the parameter 'n' has a default of another type", SC_ERR_ARGUMENT},
+        {"a::b(int n='x') -> Tensor", "", "a::b: the parameter 'n' has a default of another type",
+         SC_ERR_ARGUMENT},
         {"a::b(Tensor x=None) -> Tensor", "", "a::b: the parameter 'x' may not be None",
          SC_ERR_ARGUMENT},
         {"a::b(int n=1, Tensor x) -> Tensor", "",
@@ -87,10 +87,14 @@ TEST(a_wrong_schema_says_what_is_wrong) {
          "a::b: a .pte file cannot store the type of the parameter 'd'", SC_ERR_UNSUPPORTED},
         {"a::b(Tensor x\t) -> Tensor", "",
          "the schema of an operator has a byte that is no ASCII text, at 13", SC_ERR_ARGUMENT},
-        {"a::bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+        {"a::"
+         "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+         "bb"
          "bbbbbbbbbbb(Tensor x) -> Tensor",
          "",
-         "a::bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+         "a::"
+         "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+         "bb"
          "bbbbbbbbbbb.out has more than 99 characters, the most that a .pte file can store",
          SC_ERR_LIMIT},
     };

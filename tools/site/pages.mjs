@@ -28,6 +28,7 @@ export const SECTIONS = [
       "docs/training.md",
       "docs/your-own-pass.md",
       "docs/your-own-backend.md",
+      "docs/your-own-operator.md",
     ],
   },
   {

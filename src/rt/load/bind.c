@@ -29,9 +29,7 @@ static sc_status bad(const binder *b, const char *what) {
 
 // --- Operators -----------------------------------------------------------------------------------
 
-static bool can_run(const sc_op *op) {
-    return op && (sc_rt_prim(op) || sc_kernel_of(op));
-}
+static bool can_run(const sc_op *op) { return op && (sc_rt_prim(op) || sc_kernel_of(op)); }
 
 // NULL: the hint of the code.
 static const char *hint_for_missing(void) {
@@ -131,11 +129,8 @@ static sc_status parse_call(binder *b, sc_fb_table table, sc_rt_instruction *in)
     in->kind = prim ? SC_RT_PRIM : SC_RT_KERNEL;
     in->prim = prim;
     in->origin.op_name = sc_str_from(op->out_name);
-    in->call = (sc_kernel_call){.ctx = b->ctx,
-                                .op = op,
-                                .kernel = sc_kernel_of(op),
-                                .args = list,
-                                .arg_count = count};
+    in->call = (sc_kernel_call){
+        .ctx = b->ctx, .op = op, .kernel = sc_kernel_of(op), .args = list, .arg_count = count};
     return prim ? check_prim(b, &in->call) : sc_rt_call_check(b->ctx, &in->call);
 }
 

@@ -32,6 +32,7 @@ const PAGES = [
   "training",
   "troubleshooting",
   "your-own-backend",
+  "your-own-operator",
   "your-own-pass",
 ];
 // Addresses of elsewhere, models that are too large, and values that are the reader's own.
@@ -70,6 +71,7 @@ before(async () => {
   copyFileSync(`${training}.pt2`, join(folder, "train.pt2"));
   copyFileSync(`${training}.infer.pt2`, join(folder, "infer.pt2"));
   copyFileSync(join(root, "tests/models/mlp_dyn.pt2"), join(folder, "dynamic.pt2"));
+  copyFileSync(join(root, "tests/data/own/scaled.pt2"), join(folder, "scaled.pt2"));
   process.chdir(folder);
   engine = await createEngine();
   client = await createClient();

@@ -38,10 +38,6 @@ const failed = (message: string, method: string, hint: string): SconceError =>
 /** The name in front of a schema, for messages. */
 const nameOf = ({ schema }: OwnOperator): string => schema.slice(0, schema.indexOf("("));
 
-/** True for an object that is meant as an operator. */
-export const isOwnOperator = (value: unknown): value is OwnOperator =>
-  isObject(value) && typeof value["schema"] === "string";
-
 /** Throws unless this is an operator that can be registered. The core reads the schema. */
 function checkOperator(operator: OwnOperator): void {
   if (!isObject(operator))

@@ -5,6 +5,7 @@ import { SconceError } from "./errors.js";
 import { oneOf } from "./nearest.js";
 import { isObject, tagOf } from "./tags.js";
 import type { OwnPartitioner } from "../types/backend.js";
+import type { OwnOperator } from "../types/operator.js";
 
 export { isObject };
 
@@ -68,6 +69,10 @@ type KindName = keyof typeof KINDS;
 /** True for a partitioner of the caller's own with what it asks for: it has a function `partition`. */
 export const isOwnPartitioner = (value: unknown): value is OwnPartitioner =>
   isPlain(value) && KINDS.function.test(value["partition"]);
+
+/** True for an object that is meant as an operator of the caller's own: it has a `schema`. */
+export const isOwnOperator = (value: unknown): value is OwnOperator =>
+  isObject(value) && typeof value["schema"] === "string";
 /** The options of a call by name, each with its kind or a table of its own. */
 export interface OptionTable {
   readonly [option: string]: KindName | Kind | OptionTable;

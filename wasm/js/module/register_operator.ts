@@ -1,6 +1,6 @@
 // Registers operators that callers write, with an engine or a runtime.
 import { SconceError } from "../base/errors.js";
-import { isOwnOperator } from "../backend/operators.js";
+import { isOwnOperator } from "../base/check.js";
 import { imported } from "../source/imported.js";
 import type { ModuleUrl, OwnOperator } from "../types/index.js";
 import type { Core } from "./core.js";

@@ -246,7 +246,8 @@ static sc_status execute(sc_ctx *ctx, void *state, const sc_rt_delegate_call *ca
     sc_host_question_begin(&question, ctx);
     sc_json_writer_init(&w, &question.text, SC_JSON_COMPACT);
     sc_json_begin_array(&w);
-    for (uint32_t i = 0; i < call->input_count; i++) sc_host_add_value(&w, ctx->scratch, call->args[i]);
+    for (uint32_t i = 0; i < call->input_count; i++)
+        sc_host_add_value(&w, ctx->scratch, call->args[i]);
     sc_json_end_array(&w);
     sc_status status = sc_host_ask(&question, s->host, SC_HOST_QUESTION_EXECUTE, s->number);
     if (status == SC_OK) status = give_all(&question, s, call);

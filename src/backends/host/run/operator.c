@@ -1,6 +1,6 @@
 // Runs an operator of the user's own: the host gets the operands and the results as ranges of this
-// memory, and writes into the results. If the sizes of results change from call to call, it is asked
-// for these first. Answers are checked, because the host's code is the user's own.
+// memory, and writes into the results. If the sizes of results change from call to call, it is
+// asked for these first. Answers are checked, because the host's code is the user's own.
 #include "backends/host/run/operator.h"
 
 #include "backends/host/answer.h"
@@ -50,8 +50,8 @@ static sc_status wrong_sizes(const sc_kernel_call *call, uint32_t index, const c
                    "infer of %s gave %s " SC_STR_FMT " for result %u in method '" SC_STR_FMT
                    "', where %s" SC_STR_FMT " is expected",
                    call->op->name, what, SC_STR_ARG(found), index,
-                   SC_STR_ARG(call->ctx->where.method),
-                   out->is_dynamic ? "at most " : "", SC_STR_ARG(declared));
+                   SC_STR_ARG(call->ctx->where.method), out->is_dynamic ? "at most " : "",
+                   SC_STR_ARG(declared));
 }
 
 static sc_status take_sizes(const sc_kernel_call *call, uint32_t index, const sc_json *shape) {
@@ -72,7 +72,8 @@ static sc_status take_sizes(const sc_kernel_call *call, uint32_t index, const sc
         sc_rt_output_resize(ctx, out, sizes, out->rank) == SC_OK)
         return SC_OK;
     sc_diags_rewind(ctx, mark);
-    return wrong_sizes(call, index, "the shape", sc_host_sizes_text(ctx->scratch, sizes, shape->size));
+    return wrong_sizes(call, index, "the shape",
+                       sc_host_sizes_text(ctx->scratch, sizes, shape->size));
 }
 
 static sc_status take_all_sizes(const sc_kernel_call *call, sc_host_question *question) {
@@ -105,6 +106,7 @@ static sc_status sizes(const sc_kernel_call *call, bool at_load) {
                        "' have sizes that change from call to call, and the operator has no infer",
                        call->op->name, SC_STR_ARG(call->ctx->where.method));
     if (at_load) return SC_OK;
+    const sc_mark mark = sc_arena_mark(call->ctx->scratch);
     sc_host_question question;
     sc_json_writer w;
     sc_host_question_begin(&question, call->ctx);
@@ -115,6 +117,7 @@ static sc_status sizes(const sc_kernel_call *call, bool at_load) {
     sc_status status = ask(&question, call, SC_HOST_QUESTION_INFER_OPERATOR);
     if (status == SC_OK) status = take_all_sizes(call, &question);
     sc_host_question_end(&question);
+    sc_arena_rewind(call->ctx->scratch, mark);
     return status;
 }
 
@@ -123,8 +126,7 @@ static sc_status sizes(const sc_kernel_call *call, bool at_load) {
 // A result starts as zeros, so that what the host leaves out is the same in every run.
 static void *begin_result(sc_arena *arena, const sc_tensor *out) {
     const size_t bytes = sc_host_tensor_bytes(out);
-    void *row_major =
-        sc_tensor_is_contiguous(out) ? out->data : sc_arena_alloc(arena, bytes + 1);
+    void *row_major = sc_tensor_is_contiguous(out) ? out->data : sc_arena_alloc(arena, bytes + 1);
     if (bytes) memset(row_major, 0, bytes);
     return row_major;
 }
