@@ -209,8 +209,7 @@ sc_status sc_plan_request_json(sc_job *job, sc_str *json);
 // Gives the plan: an array with the offset of each item, in bytes.
 sc_status sc_plan_request_answer(sc_job *job, sc_str offsets_json);
 
-// --- Backends and operators of the host
-// ------------------------------------------------------------
+// --- Backends and operators of the host ----------------------------------------------------------
 
 // Registers a backend of the host (host.h) for all jobs, until the process ends. SC_ERR_ARGUMENT if
 // another backend has its id or name, or if these are not valid.

@@ -22,7 +22,7 @@ sc_status sc_own_read(sc_ctx *ctx, sc_arena *arena, sc_str schema, sc_str overlo
 // to run it. SC_ERR_ARGUMENT if an operator of that name is known already.
 sc_status sc_own_add(sc_ctx *ctx, sc_str schema, sc_str overload, const struct sc_kernel *kernel);
 
-// What is registered under the name of a foreign operator; NULL if nobody has registered it.
+// The operator that is registered under the name of a foreign one; NULL if there is none.
 const sc_op *sc_own_registered(const sc_op *foreign);
 // The foreign operator with a schema that its calls state. Its out variant has the usual name.
 const sc_op *sc_own_stated(sc_arena *arena, const sc_op *foreign, const sc_schema *schema);

@@ -23,7 +23,7 @@ typedef struct writer {
     sc_map warned;  // names
 } writer;
 
-// --- What calls state ----------------------------------------------------------------------------
+// --- Schemas that calls state --------------------------------------------------------------------
 
 static sc_str name_of_arg(const sc_node *node, uint32_t index) {
     if (node->arg_names) return node->arg_names[index];

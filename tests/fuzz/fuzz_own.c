@@ -1,5 +1,5 @@
-// Any text as the schema of an operator of the user's own, and as the overload of its variant. What
-// is accepted has names that a .pte stores, and parameters that all layers take.
+// Any text as the schema of an operator of the user's own, and as the overload of its variant. The
+// names of an accepted operator fit into a .pte, and all layers take its parameters.
 #include "ops/own.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,6 @@
-"""Programs that call operators of a library that neither PyTorch nor ExecuTorch has, and what the
-official exporter makes of them: the files of tests/data/own. The operators stand for those of users.
+"""Makes the files of tests/data/own: programs that call operators of a library that neither PyTorch
+nor ExecuTorch has, and what the official exporter makes of them. The operators stand for those of
+users.
 
 Run with torch and executorch in the environment:
     python tests/make/make_own_operators.py FOLDER
@@ -17,9 +18,11 @@ from torch.library import Library
 OUT = Path(sys.argv[1])
 
 SCHEMAS = {
-    "scale": "(Tensor x, float alpha=1.0, *, int[] dims=[0], str mode='a', bool flag=False{out}) -> {one}",
+    "scale": "(Tensor x, float alpha=1.0, *, int[] dims=[0], str mode='a', bool flag=False{out})"
+    " -> {one}",
     "two.Scalar": "(Tensor[] xs, Tensor? y, Scalar s, int n=2{star}{outs}) -> {both}",
-    "lists": "(Tensor x, SymInt n, int[]? k=None, *, float[] f, bool[] b, ScalarType? dtype=None{out}) -> {one}",
+    "lists": "(Tensor x, SymInt n, int[]? k=None, *, float[] f, bool[] b, ScalarType? dtype=None{out})"
+    " -> {one}",
     "firsts": "(Tensor x, Tensor count{star}{out}) -> {one}",
 }
 OUT_NAMES = {

@@ -40,7 +40,7 @@ const ramp = (...shape: number[]): Tensor =>
     shape,
   );
 
-/** What PyTorch computes: tests/make/make_own_operators.py. */
+/** PyTorch computes the same: tests/make/make_own_operators.py. */
 const ownResult = (x: readonly number[], batch: number): number[] =>
   x.map((v) => {
     const a = v * 2 * 2.5 + 1;
@@ -214,7 +214,7 @@ test("a record has the operators", () => {
   assert.ok(names.includes("native_call_scale.out"), names.join());
 });
 
-// --- What kernels get ---
+// --- Arguments and results ---
 
 test("arguments come by name, with their kinds", () => {
   const seen: OperatorArguments[] = [];
@@ -258,7 +258,7 @@ test("a program with kernels gives the heap back to no growth", () => {
   assert.equal(engine.heapBytes(), heap);
 });
 
-// --- What goes wrong ---
+// --- Faults of kernels ---
 
 const faults: [string, Partial<OwnOperator>, RegExp][] = [
   [

@@ -1,5 +1,5 @@
-// Operators that callers write: what the core asks of them (src/backends/host/question.def), as calls
-// of their functions. What they give is checked, and what they throw becomes the error of the call.
+// Operators that callers write. The questions of the core (src/backends/host/question.def) become calls
+// of their functions. Their answers are checked, and an error that they throw becomes that of the call.
 import type { Pointer, RawExports } from "../border/abi.gen.js";
 import { QUESTION } from "../border/question.gen.js";
 import { badArgument, isObject, isPlain, KINDS, mustBe, onlyHasKeys } from "../base/check.js";
