@@ -21,8 +21,8 @@ SCHEMAS = {
     "scale": "(Tensor x, float alpha=1.0, *, int[] dims=[0], str mode='a', bool flag=False{out})"
     " -> {one}",
     "two.Scalar": "(Tensor[] xs, Tensor? y, Scalar s, int n=2{star}{outs}) -> {both}",
-    "lists": "(Tensor x, SymInt n, int[]? k=None, *, float[] f, bool[] b, ScalarType? dtype=None{out})"
-    " -> {one}",
+    "lists": "(Tensor x, SymInt n, int[]? k=None, *, float[] f, bool[] b, ScalarType? dtype=None"
+    "{out}) -> {one}",
     "firsts": "(Tensor x, Tensor count{star}{out}) -> {one}",
 }
 OUT_NAMES = {
@@ -110,6 +110,13 @@ class Scaled(torch.nn.Module):
         return ops.scale(x, 3.0) + 1
 
 
+class Image(torch.nn.Module):
+    """Operands and results with the channels last."""
+
+    def forward(self, x):
+        return ops.scale(x.to(memory_format=torch.channels_last), 3.0) + 1
+
+
 class First(torch.nn.Module):
     """A result whose size depends on values."""
 
@@ -129,4 +136,5 @@ batch = torch.export.Dim("batch", min=2, max=16)
 write("own", Own(), (torch.randn(4, 3),), ({0: batch},))
 write("plain", Plain(), (torch.randn(2, 3),))
 write("scaled", Scaled(), (torch.randn(4, 16),))
+write("image", Image(), (torch.randn(1, 2, 3, 4),))
 write("firsts", First(), (torch.randn(8, 2), torch.tensor(3)))

@@ -258,6 +258,33 @@ test("a program with kernels gives the heap back to no growth", () => {
   assert.equal(engine.heapBytes(), heap);
 });
 
+test("kernels get row-major tensors, whatever order the file has", () => {
+  register(scale);
+  const x = ramp(1, 2, 3, 4);
+  for (const pte of [engine.lower(at("image.pt2")).buffer, bytes("image.pte")]) {
+    const [output] = engine.load(pte).run("forward", [x]);
+    close(
+      output,
+      toNumbers(x).map((v) => v * 3 + 1),
+    );
+  }
+});
+
+test("calibration runs operators of the caller's own", async () => {
+  register(scale, two);
+  const x = ramp(2, 3);
+  const session = await engine.export(at("plain.pt2"), {
+    recipe: "xnnpack_pt2e_int8_static_per_channel",
+    exampleInputs: [[x]],
+  });
+  const program = engine.load(session.getPteBuffer());
+  const ops = Object.keys(program.inspect().methods[0]!.ops);
+  assert.ok(ops.includes("mylib::scale.out"));
+  const found = toNumbers(program.run("forward", [x])[0] as Tensor);
+  for (const [i, v] of plainResult(toNumbers(x)).entries())
+    assert.ok(Math.abs(found[i]! - v) < 0.1, `${found[i]} is not near ${v}`);
+});
+
 // --- Faults of kernels ---
 
 const faults: [string, Partial<OwnOperator>, RegExp][] = [
