@@ -16,7 +16,7 @@ test("a module brings operators to lower and to run", () => {
   const ran = sconce("run", "own.pte", "--input", "ones", "--import", own);
   assert.equal(ran.status, 0, ran.stderr);
   // ones: 2 * 0.5 + 1 + 3 - 4
-  assert.match(ran.stdout, /float32\[2, 3\]/);
+  assert.match(ran.stdout, /float32 \[2, 3\] 1 1 1 1 1 1\n/);
   const seen = sconce("inspect", "own.pte");
   assert.match(seen.stdout, /mylib::scale\.out/);
 });

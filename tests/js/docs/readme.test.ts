@@ -27,6 +27,7 @@ const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `do
 const MODELS: Record<string, string> = {
   "model.pt2": "models/face-rfb320.pt2",
   "lm.pt2": "tests/models/tinyformer.pt2",
+  "scaled.pt2": "tests/data/own/scaled.pt2",
   "prefill.pt2": "models/stories260k.prefill.pt2",
   "decode.pt2": "models/stories260k.decode.pt2",
 };

@@ -18,7 +18,7 @@ export async function imported(call: string, module: ModuleUrl): Promise<Record<
       new SconceError(
         "io",
         `the module ${address} cannot be imported: ${messageOf(error)}`,
-        "Pass the URL of a JavaScript module: its default export is a backend, its functions are passes, its objects with a function partition are partitioners.",
+        "Pass the URL of a JavaScript module: its default export is a backend, its objects with a schema are operators, its functions are passes, its objects with a function partition are partitioners.",
       ),
       error,
     );
