@@ -52,7 +52,7 @@ typedef uint64_t sc_op_traits;
 #define SC_COMMUTES     SC_TRAIT(39)  // its first two operands may change places
 #define SC_WIDENS       SC_TRAIT(40)  // looks up rows of a table of few bits, as floats
 #define SC_REPEATABLE \
-    SC_TRAIT(41)  // a second call on its result changes no byte, unless a flag is true
-#define SC_OWN          SC_TRAIT(42)  // not in the table: known by a schema alone (own.h)
+    SC_TRAIT(41)             // a second call on its result changes no byte, unless a flag is true
+#define SC_OWN SC_TRAIT(42)  // not in the table: known by a schema alone (own.h)
 
 #endif

@@ -169,9 +169,10 @@ static bool writes_own(const remember *r, uint32_t at) {
     return true;
 }
 
+// The host's kernels may do more than their schemas say.
 static bool is_function(const sc_rt_instruction *in) {
     if (in->kind == SC_RT_DELEGATE) return in->delegate->backend->is_function;
-    return in->kind == SC_RT_KERNEL && !sc_op_has(in->call.op, SC_RANDOM);
+    return in->kind == SC_RT_KERNEL && !sc_op_has(in->call.op, SC_RANDOM | SC_OWN);
 }
 
 static bool is_candidate(const remember *r, uint32_t at) {
