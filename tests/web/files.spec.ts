@@ -48,7 +48,7 @@ test("an operator that cannot be lowered is named with the author's own line", a
   const text = await card.innerText();
   assert.match(text, /my::two/);
   assert.match(text, /model\.py:1 in forward/);
-  assert.match(text, /Or call plain functions of PyTorch here/);
+  assert.match(text, /Return one tensor, or several/);
   await card.locator(".where button").click();
   await page.waitForSelector(".row.is-selected");
   assert.match(await page.locator(".inspector").innerText(), /my::two/);

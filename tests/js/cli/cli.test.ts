@@ -120,7 +120,7 @@ test("an error names the model's own line", () => {
   assert.equal(status, 1);
   assert.match(
     stderr,
-    /unsupported_op: my::two is not supported \(.*\)\n  model\.py:1 in forward: /,
+    /unsupported_op: my::two cannot be lowered: it returns a list of tensors \(.*\)\n  model\.py:1 in forward: /,
   );
 });
 

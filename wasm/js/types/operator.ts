@@ -13,15 +13,13 @@ export type OperatorShape = readonly number[];
 /**
  * An operator of your own. Lowering keeps its calls whole, and a run calls its kernel.
  * @example
- * const scale: OwnOperator = {
+ * engine.registerOperator({
  *   schema: "mylib::scale(Tensor x, float alpha=1.0) -> Tensor",
- *   infer: ({ x }) => [(x as Tensor).shape],
+ *   infer: ({ x }) => (isTensor(x) ? [x.shape] : []),
  *   run({ x, alpha }, [out]) {
- *     const from = (x as Tensor).data as Float32Array;
- *     const to = out!.data as Float32Array;
- *     for (let i = 0; i < to.length; i++) to[i] = from[i]! * Number(alpha);
+ *     if (isTensor(x) && out) toNumbers(x).forEach((v, i) => (out.data[i] = v * Number(alpha)));
  *   },
- * };
+ * });
  */
 export interface OwnOperator {
   /**
