@@ -35,7 +35,7 @@ static sc_status refuse(sc_ctx *ctx, const sc_graph *graph, const sc_node *node)
 static sc_status check_graph(sc_ctx *ctx, sc_graph *graph, void *user) {
     (void)user;
     for (const sc_node *node = graph->first; node; node = node->next) {
-        if ((shows_bytes(node) || sc_op_has(node->op, SC_FOREIGN)) && touches_half(node))
+        if ((shows_bytes(node) || sc_op_has(node->op, SC_FOREIGN | SC_OWN)) && touches_half(node))
             return refuse(ctx, graph, node);
     }
     return SC_OK;
