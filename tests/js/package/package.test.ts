@@ -33,9 +33,9 @@ const paths = packed.files.map(({ path }) => path);
 // Two thirds of both are the eight modules, of which a page downloads one. The sources of runtimes are half a
 // megabyte. Source maps and the sources that they name are a sixth: they make stack traces and debuggers show the TypeScript, and no bundler
 // takes them into a page. The documentation is 0.3 MB, as pages to read in the folder and as a site.
-test("the package is below 7.1 MB, and 18.2 MB installed", () => {
-  assert.ok(packed.size < 7.1e6, `${packed.size} bytes`);
-  assert.ok(packed.unpackedSize < 18.2e6, `${packed.unpackedSize} bytes unpacked`);
+test("the package is below 7.3 MB, and 18.5 MB installed", () => {
+  assert.ok(packed.size < 7.3e6, `${packed.size} bytes`);
+  assert.ok(packed.unpackedSize < 18.5e6, `${packed.unpackedSize} bytes unpacked`);
 });
 
 test("the package holds what ships and nothing else", () => {

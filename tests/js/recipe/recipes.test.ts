@@ -40,7 +40,7 @@ const NAMED: readonly (readonly [name: string, means: object])[] = [
           { aoBaseConfig: { kind: "int8_weight_only" }, layers: "embeddings" },
         ],
       },
-      loweringRecipe: { partitioners: ["xnnpack"] },
+      loweringRecipe: { partitioners: ["xnnpack"], edgeCompileConfig: { float32: true } },
     },
   ],
   ["sconce_int8_weight_only", weights({ kind: "int8_weight_only" })],
