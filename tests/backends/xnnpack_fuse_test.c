@@ -262,3 +262,36 @@ TEST(steps_with_other_readers_stay) {
     }
     end(&b);
 }
+
+// A value that only a fused product reads is gone after it, so a row of products takes the memory
+// of one.
+TEST(values_of_fused_products_make_room) {
+    enum { COUNT = 6, SIZE = 16 };
+    static const uint32_t order[] = {0, 2, 1};
+    float numbers[SIZE * SIZE];
+    uint64_t placed[2];
+    for (size_t i = 0; i < SC_COUNT_OF(numbers); i++) numbers[i] = (float)(i % 3) / 64;
+    for (uint32_t way = 0; way < 2; way++) {
+        bench b;
+        begin(&b);
+        uint32_t at = INPUT(&b, SC_XNN_FP32, numbers, 1, SIZE, SIZE);
+        const uint32_t last = OUTPUT(&b, SC_XNN_FP32, 1, SIZE, SIZE);
+        for (uint32_t i = 0, count = way ? COUNT : 2; i < count; i++) {
+            const uint32_t keys = INNER(&b, SC_XNN_FP32, 1, SIZE, SIZE);
+            const uint32_t across = INNER(&b, SC_XNN_FP32, 1, SIZE, SIZE);
+            const uint32_t out = i + 1 == count ? last : INNER(&b, SC_XNN_FP32, 1, SIZE, SIZE);
+            node(&b, SC_XNN_NEGATE, at, NONE, NONE, keys);
+            node(&b, SC_XNN_TRANSPOSE, keys, NONE, NONE, across)->lists[0] =
+                list_of(&b, DIMS(order[0], order[1], order[2]));
+            node(&b, SC_XNN_BATCH_MATMUL, at, across, NONE, out);
+            at = out;
+        }
+        if (run(&b)) {
+            const sc_xnn_delegate *d = b.state;
+            CHECK_EQ_INT(fused_steps(&b), way ? COUNT : 2);
+            placed[way] = d->placed_bytes;
+        }
+        end(&b);
+    }
+    CHECK_EQ_INT(placed[1], placed[0] + SIZE * SIZE * sizeof(float));
+}

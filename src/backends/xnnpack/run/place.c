@@ -17,6 +17,10 @@ typedef struct placer {
     uint64_t most;
 } placer;
 
+static uint32_t value_of(const placer *p, const sc_xnn_operand *operand) {
+    return (uint32_t)(operand - p->d->operands);
+}
+
 static sc_xnn_operand *operand_of(const placer *p, uint32_t value) {
     return &p->d->operands[value];
 }
@@ -203,6 +207,7 @@ static void place_values(placer *p) {
         begin_fused(p, s);
         for (uint32_t k = 0; k < SC_XNN_INPUTS_MAX; k++)
             if (s->in[k]) end_value(p, s->node->inputs[k], i);
+        if (sc_xnn_is_fused(s)) end_value(p, value_of(p, sc_xnn_fusion_source(s)), i);
         // The step before reads its inputs as long as this one runs.
         for (uint32_t k = 0; i > 0 && s[-1].leads && k < SC_XNN_INPUTS_MAX; k++)
             if (s[-1].in[k]) end_value(p, s[-1].node->inputs[k], i);
