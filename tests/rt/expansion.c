@@ -13,8 +13,9 @@ enum { OUTPUTS_MAX = 3, BYTES_MAX = 1 << 14 };
 // --- Programs ------------------------------------------------------------------------------------
 
 bool expansion_parse(setup *s, const char *text, sc_program **program) {
-    if (!CHECK_OK(sc_program_parse(&s->ctx, sc_str_from(text), program))) return false;
-    (*program)->methods.data[0]->facts = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_CORE;
+    if (!text || !CHECK_OK(sc_program_parse(&s->ctx, sc_str_from(text), program))) return false;
+    for (uint32_t i = 0; i < (*program)->methods.count; i++)
+        (*program)->methods.data[i]->facts = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_CORE;
     return true;
 }
 

@@ -1,7 +1,5 @@
 // Calls that runs leave out while an input is the same: an encoder's output that each step of a
 // decoder projects into its cache.
-#include "api/compile/executable.h"
-#include "api/job/options.h"
 #include "harness.h"
 #include "rt/expansion.h"
 #include "rt/setup.h"
@@ -23,30 +21,11 @@ static const char step[] = "method forward {\n" CACHE "  input %x: f32[2, 512]\n
                            "  return %put buffer_mutation \"cache\", %o\n"
                            "}\n";
 
-static bool load(setup *s, const char *text, bool optimize) {
-    const sc_options options = sc_options_here();
-    sc_pipeline pipeline = {.env = {.options = &options}};
-    sc_program *program;
-    sc_executable made;
-    sc_rt_options loading;
-    sc_rt_options_default(&loading);
-    loading.optimize = optimize;
-    setup_begin(s);
-    if (!text || !CHECK_OK(sc_program_parse(&s->ctx, sc_str_from(text), &program))) return false;
-    for (uint32_t i = 0; i < program->methods.count; i++)
-        program->methods.data[i]->facts = SC_FACT_SPECS | SC_FACT_EDGE | SC_FACT_CORE;
-    return CHECK_OK(sc_make_executable(&s->ctx, &pipeline, program, &made)) &&
-           CHECK_OK(sc_rt_program_open(&s->ctx,
-                                       sc_source_from_cord(&s->arena, &made.result.program),
-                                       &loading, &s->program)) &&
-           setup_load(s, "forward");
-}
-
 // The number of instructions that runs may leave out.
 static uint32_t remembered_in(const char *text) {
     uint32_t count = 0;
     setup s;
-    if (load(&s, text, true)) {
+    if (expansion_load(&s, text, true)) {
         for (uint32_t i = 0; i < s.method->code_count; i++)
             count += s.method->code[i].is_remembered;
         CHECK_EQ_INT(count > 0, s.method->remembered.input > 0);
@@ -78,7 +57,7 @@ TEST(results_are_those_of_all_calls) {
     static const float calls[][2] = {{1, 1}, {1, 2}, {1, -3}, {2, -3}, {2, 1}, {1, 1}, {1, 1}};
     setup s, written;
     REQUIRE_OK(sc_ops_init());
-    if (load(&s, step, true) && load(&written, step, false)) {
+    if (expansion_load(&s, step, true) && expansion_load(&written, step, false)) {
         CHECK_EQ_INT(s.method->remembered.input, 1);
         for (size_t i = 0; i < SC_COUNT_OF(calls); i++) {
             float a[Q_FLOATS], b[Q_FLOATS];
@@ -88,7 +67,7 @@ TEST(results_are_those_of_all_calls) {
             }
             run(&s, calls[i][0], calls[i][1], a);
             run(&written, calls[i][0], calls[i][1], b);
-            for (int k = 0; k < Q_FLOATS; k++) CHECK_CLOSE(a[k], b[k], 1e-2);
+            for (int k = 0; k < Q_FLOATS; k++) CHECK_CLOSE(a[k], b[k], 0);
         }
     }
     setup_end(&s);
@@ -100,7 +79,7 @@ TEST(only_the_same_input_leaves_calls_out) {
     float out[Q_FLOATS];
     setup s;
     REQUIRE_OK(sc_ops_init());
-    if (load(&s, step, true)) {
+    if (expansion_load(&s, step, true)) {
         sc_tensor *state = state_of(&s);
         float *cache = state->data;
         run(&s, 1, 1, out);

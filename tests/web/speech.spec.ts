@@ -4,24 +4,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
+import { SPECIAL } from "../js/llm/special_tokens.js";
 import { tokenizerJson } from "../js/llm/tokenizer_files.js";
 import { downloaded, drop, dropModel, inRoot, misplaced, startHost, type Host } from "./browser.js";
 
 let host: Host;
 before(async () => (host = await startHost()));
 after(() => host.close());
-
-/** The special tokens of `listener`, in the order of tests/make/make_media.py. */
-const SPECIAL = [
-  "endoftext",
-  "startoftranscript",
-  "en",
-  "de",
-  "translate",
-  "transcribe",
-  "nospeech",
-  "notimestamps",
-];
 
 interface AddedToken {
   id: number;

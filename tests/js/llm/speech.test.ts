@@ -13,17 +13,8 @@ import {
   type TextTokenizer,
   type TranscribeOptions,
 } from "sconce/llm";
+import { SPECIAL } from "./special_tokens.js";
 
-const SPECIAL = [
-  "endoftext",
-  "startoftranscript",
-  "en",
-  "de",
-  "translate",
-  "transcribe",
-  "nospeech",
-  "notimestamps",
-];
 const [END, BEGIN, EN, DE, TRANSLATE, TRANSCRIBE, SILENT, PLAIN] = SPECIAL.map(
   (_, i) => 256 + i,
 ) as [number, number, number, number, number, number, number, number];

@@ -2,7 +2,6 @@
 // out as text or subtitles.
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { chooseTokenizer } from "../actions.js";
 import { chooseTypes } from "../actions/drops.js";
 import {
   FORMATS,
@@ -22,7 +21,7 @@ import { app } from "../state.js";
 import { formatMs, plural } from "../ui/format.js";
 import { CopyButton, FieldError, Figure } from "../ui/parts.js";
 import { clockOf, tenthsOf } from "../subtitles.js";
-import { Waiting } from "./Waiting.js";
+import { NotOpened, Waiting } from "./Waiting.js";
 
 const isWorking = ({ status }: Speech): boolean => status === "decoding" || status === "listening";
 
@@ -310,17 +309,6 @@ function Hearing(): JSX.Element {
   );
 }
 
-function Failed(): JSX.Element {
-  return (
-    <div class="waiting">
-      <p>The model could not be opened; the card below gives the reason and advice.</p>
-      <button type="button" onClick={chooseTokenizer}>
-        Choose another tokenizer
-      </button>
-    </div>
-  );
-}
-
 export function SpeechView(): JSX.Element {
   const { status } = app.speech.value;
   const isLoaded = app.program.value !== null && app.busy.value === null;
@@ -328,5 +316,5 @@ export function SpeechView(): JSX.Element {
     if (isLoaded && status === "idle") void openSpeech();
   }, [isLoaded, status]);
   if (app.program.value === null) return <Waiting />;
-  return status === "failed" ? <Failed /> : <Hearing />;
+  return status === "failed" ? <NotOpened fault="The model could not be opened" /> : <Hearing />;
 }

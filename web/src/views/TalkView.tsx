@@ -1,7 +1,7 @@
 // Talking with a language model: messages and answers, or a text and how the model goes on with it.
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { chooseTokenizer, newTalk, setDraft, setTalkSetting } from "../actions.js";
+import { newTalk, setDraft, setTalkSetting } from "../actions.js";
 import { attach, attachableTypes, detach } from "../actions/attached.js";
 import { chooseTypes } from "../actions/drops.js";
 import { openTalk, say } from "../actions/talk.js";
@@ -11,7 +11,7 @@ import { app, type Attachment, type Talk, type Turn } from "../state.js";
 import { SETTING_NAMES, SETTINGS, settingFault } from "../talk.js";
 import { formatCount, formatMs, plural } from "../ui/format.js";
 import { FieldError, Figure } from "../ui/parts.js";
-import { Waiting } from "./Waiting.js";
+import { NotOpened, Waiting } from "./Waiting.js";
 
 const isAnswering = ({ status }: Talk): boolean => status === "reading" || status === "writing";
 
@@ -372,17 +372,6 @@ function Words(): JSX.Element | null {
   );
 }
 
-function Failed(): JSX.Element {
-  return (
-    <div class="waiting">
-      <p>The tokenizer could not be used; the card below gives the reason and advice.</p>
-      <button type="button" onClick={chooseTokenizer}>
-        Choose another tokenizer
-      </button>
-    </div>
-  );
-}
-
 function Conversation(): JSX.Element {
   const { value: talk } = app.talk;
   const log = useEnd();
@@ -416,5 +405,9 @@ export function TalkView(): JSX.Element {
     if (isLoaded && status === "idle") void openTalk();
   }, [isLoaded, status]);
   if (app.program.value === null) return <Waiting />;
-  return status === "failed" ? <Failed /> : <Conversation />;
+  return status === "failed" ? (
+    <NotOpened fault="The tokenizer could not be used" />
+  ) : (
+    <Conversation />
+  );
 }

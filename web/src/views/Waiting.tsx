@@ -1,6 +1,6 @@
 // The text of an empty view: the reason, and advice.
 import type { JSX } from "preact";
-import { lowerAgain } from "../actions.js";
+import { chooseTokenizer, lowerAgain } from "../actions.js";
 import { app } from "../state.js";
 
 function reason(): string {
@@ -24,6 +24,18 @@ export function Waiting(): JSX.Element {
           Lower it again
         </button>
       ) : null}
+    </div>
+  );
+}
+
+/** In the place of a view whose model or tokenizer could not be opened. */
+export function NotOpened({ fault }: { readonly fault: string }): JSX.Element {
+  return (
+    <div class="waiting">
+      <p>{fault}; the card below gives the reason and advice.</p>
+      <button type="button" onClick={chooseTokenizer}>
+        Choose another tokenizer
+      </button>
     </div>
   );
 }
